@@ -1,0 +1,6 @@
+/**
+ * Capstan model provider for Anthropic.
+ *
+ * @since 0.1.0
+ */
+export {}

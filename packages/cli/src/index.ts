@@ -1,0 +1,6 @@
+/**
+ * The Capstan command line.
+ *
+ * @since 0.1.0
+ */
+export {}

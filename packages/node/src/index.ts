@@ -1,0 +1,6 @@
+/**
+ * The real machine for Capstan: files, processes and network behind one sandbox.
+ *
+ * @since 0.1.0
+ */
+export {}

@@ -1,0 +1,6 @@
+/**
+ * Capstan model provider for OpenAI and compatible servers.
+ *
+ * @since 0.1.0
+ */
+export {}

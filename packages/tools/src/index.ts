@@ -1,0 +1,6 @@
+/**
+ * The built-in tools of Capstan.
+ *
+ * @since 0.1.0
+ */
+export {}
