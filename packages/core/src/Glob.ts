@@ -1,0 +1,48 @@
+/**
+ * Matching names and paths against patterns of allow and deny lists.
+ *
+ * @since 0.1.0
+ */
+
+/**
+ * Whether `pattern` covers the whole of `text`: `*` stands for any characters but `/`, `**` for any characters, `?` for one
+ * character but `/`; everything else, brackets and braces included, stands for itself. A folder that is
+ * `**` may also be missing: `docs/<two stars>/x` covers `docs/x`. Takes time in proportion to the product of both lengths.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const matches = (pattern: string, text: string): boolean => {
+  const chars = [...text]
+  const start: ReadonlyArray<boolean> = [true, ...chars.map(() => false)]
+  return tokenize(pattern).reduce((reached, token) => advance(token, chars, reached), start).at(-1) === true
+}
+
+const tokenize = (pattern: string): ReadonlyArray<string> => pattern.match(/\*\*\/|\*\*|[^]/gu) ?? []
+
+/** `reached[i]`: the tokens so far cover the first `i` characters. */
+const advance = (
+  token: string,
+  chars: ReadonlyArray<string>,
+  reached: ReadonlyArray<boolean>
+): ReadonlyArray<boolean> => {
+  let before = false
+  return reached.map((here, i) => {
+    const char = i === 0 ? undefined : chars[i - 1]
+    const earlier = before
+    switch (token) {
+      case "*":
+        before = here || (before && char !== "/")
+        return before
+      case "**":
+        before = here || before
+        return before
+      case "**/":
+        before = here || before
+        return here || (earlier && char === "/")
+      default:
+        before = here
+        return earlier && (token === "?" ? char !== "/" : token === char)
+    }
+  })
+}

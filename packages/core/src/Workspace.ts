@@ -1,0 +1,221 @@
+/**
+ * The files that tools may touch: named mounts, a path decision that can be asked without doing anything, and file
+ * operations that cannot be led out of the mounts. Implemented by `@capstan/node` on the real machine and by
+ * `@capstan/testing` in memory.
+ *
+ * Paths are what a model writes: relative to the working directory of the workspace, or absolute inside a mount.
+ *
+ * @since 0.1.0
+ */
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import type { FileError, FileErrorReason } from "./FileError.js"
+
+/**
+ * What an operation wants to do with a path: `read` its bytes, `list` or stat it, `write` (create or replace) or
+ * `delete` it. Deny patterns can differ by access: `.git` may be read and not written.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Access = "read" | "list" | "write" | "delete"
+
+/**
+ * A root folder that tools may see. `root` is absolute; `access` is the most that is granted there.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Mount {
+  readonly name: string
+  readonly root: string
+  readonly access: "ro" | "rw"
+}
+
+/**
+ * Whether a path may be used, decided without touching it: `canonical` is absolute with links resolved (as far as the
+ * path exists), `display` is the path as it should be shown (relative to the working directory where it lies below it).
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type PathDecision =
+  | {
+    readonly _tag: "Allowed"
+    readonly path: string
+    readonly canonical: string
+    readonly display: string
+    readonly mount: Mount
+  }
+  | {
+    readonly _tag: "Refused"
+    readonly path: string
+    readonly resolved: string | undefined
+    readonly reason: FileErrorReason
+    readonly pattern: string | undefined
+    readonly message: string
+  }
+
+/**
+ * The kind of a directory entry. Links are never followed to find it out.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type FileKind = "file" | "dir" | "symlink" | "other"
+
+/**
+ * What is known of a path without reading it. `size` in bytes, `modified` in milliseconds since the epoch, `mode` the
+ * permission bits, `links` the number of hard links.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface FileStat {
+  readonly kind: FileKind
+  readonly canonical: string
+  readonly size: number
+  readonly modified: number
+  readonly mode: number
+  readonly links: number
+}
+
+/**
+ * Bytes of a regular file. `size` is the whole file's, `sha256` (hex) is of the whole file and null where only a part
+ * was read (`bytes.length < size`).
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface FileBytes {
+  readonly canonical: string
+  readonly display: string
+  readonly bytes: Uint8Array
+  readonly size: number
+  readonly modified: number
+  readonly sha256: string | null
+}
+
+/**
+ * An entry of one directory. `error` says why its metadata could not be read; the other fields are null then.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface DirectoryEntry {
+  readonly name: string
+  readonly kind: FileKind | "unknown"
+  readonly size: number | null
+  readonly modified: number | null
+  readonly error: { readonly code: "metadata_unavailable" | "permission_denied" | "io_error" | "unknown"; readonly message: string } | null
+}
+
+/**
+ * What a write did. `sha256` (hex) is of the new content.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface FileWritten {
+  readonly canonical: string
+  readonly display: string
+  readonly created: boolean
+  readonly bytes: number
+  readonly sha256: string
+}
+
+/**
+ * A search over files: `pattern` is a regular expression (or the text itself with `literal`), `glob` limits the file
+ * names, `limit` the number of matches returned after `offset`, `contextLines` the lines around each. Files above
+ * `maxFileBytes` are skipped and counted.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface SearchRequest {
+  readonly path: string
+  readonly pattern: string
+  readonly literal: boolean
+  readonly caseSensitive: boolean
+  readonly glob: string | undefined
+  readonly contextLines: number
+  readonly limit: number
+  readonly offset: number
+  readonly maxFileBytes: number
+}
+
+/**
+ * One line of a search result. `line` is 1-based; context lines have `match: false`.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface SearchLine {
+  readonly path: string
+  readonly line: number
+  readonly text: string
+  readonly match: boolean
+}
+
+/**
+ * What a search found. `total` counts matching lines over all files searched, `more` says that `limit` cut the list,
+ * `skippedLarge` counts files above the size limit.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface SearchResult {
+  readonly lines: ReadonlyArray<SearchLine>
+  readonly matches: number
+  readonly total: number
+  readonly files: number
+  readonly more: boolean
+  readonly skippedLarge: number
+}
+
+/**
+ * The files that tools may touch. Every operation decides the path again and then acts in a way that a link swapped in
+ * between cannot move; all fail with {@link FileError} and leave the disk as it was when they do.
+ *
+ * @since 0.1.0
+ * @category services
+ */
+export class Workspace extends Context.Tag("@capstan/core/Workspace")<Workspace, {
+  readonly mounts: ReadonlyArray<Mount>
+  /** The absolute folder that relative paths start from. */
+  readonly workingDirectory: string
+  /** How strictly paths are held: by the kernel (`anchored`), or re-verified around each operation (`best-effort`). */
+  readonly enforcement: "anchored" | "best-effort"
+  readonly decide: (options: { readonly path: string; readonly access: Access }) => Effect.Effect<PathDecision>
+  readonly stat: (options: { readonly path: string }) => Effect.Effect<FileStat, FileError>
+  /** Reads a regular file. `offset` and `length` in bytes; FIFOs, sockets, devices and directories fail at once. */
+  readonly read: (options: {
+    readonly path: string
+    readonly offset?: number
+    readonly length?: number
+  }) => Effect.Effect<FileBytes, FileError>
+  /** SHA-256 (hex) of a regular file up to `maxBytes`; larger ones fail with `too-large`. */
+  readonly sha256: (options: { readonly path: string; readonly maxBytes: number }) => Effect.Effect<string, FileError>
+  /**
+   * Replaces or creates a file atomically (temporary file beside it, fsync, rename, fsync of the directory). Parents are
+   * created, the mode of an existing file is kept. `expect` is checked right before the rename: a SHA-256 (hex) that the
+   * file must still have, or `"absent"`; otherwise `changed` or `exists`.
+   */
+  readonly write: (options: {
+    readonly path: string
+    readonly content: Uint8Array
+    readonly expect?: string
+  }) => Effect.Effect<FileWritten, FileError>
+  /** The entries of one directory by name in code unit order, denied ones left out; links are not followed. */
+  readonly list: (options: { readonly path: string }) => Effect.Effect<ReadonlyArray<DirectoryEntry>, FileError>
+  readonly makeDirectory: (options: { readonly path: string }) => Effect.Effect<void, FileError>
+  readonly remove: (options: { readonly path: string; readonly recursive: boolean }) => Effect.Effect<void, FileError>
+  /** Renames within one mount; `overwrite: false` fails with `exists`. */
+  readonly move: (options: {
+    readonly from: string
+    readonly to: string
+    readonly overwrite: boolean
+  }) => Effect.Effect<void, FileError>
+  /** Searches files below `path` (ignore files honoured, denied files never opened or named). */
+  readonly search: (options: SearchRequest) => Effect.Effect<SearchResult, FileError>
+}>() {}
