@@ -3,4 +3,5 @@
  *
  * @since 0.1.0
  */
-export {}
+export * as CommandEnvironment from "./CommandEnvironment.js"
+export * as HostProcessRunner from "./HostProcessRunner.js"

@@ -1,0 +1,202 @@
+import { ProcessError } from "@capstan/core/ProcessRunner"
+import type { OutputChunk, ProcessResult, ProcessRunner } from "@capstan/core/ProcessRunner"
+import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Mailbox from "effect/Mailbox"
+import { spawn } from "node:child_process"
+import type { ChildProcess, StdioOptions } from "node:child_process"
+import { randomUUID } from "node:crypto"
+import * as fs from "node:fs"
+import process from "node:process"
+import { StringDecoder } from "node:string_decoder"
+import * as OutputPipes from "./outputPipes.js"
+import * as OutputRing from "./outputRing.js"
+import * as ProcessTable from "./processTable.js"
+import * as Sweep from "./sweep.js"
+
+/** What to spawn. */
+export interface Launch {
+  readonly file: string
+  readonly args: ReadonlyArray<string>
+  readonly cwd: string
+  readonly environment: Readonly<Record<string, string>>
+  /** Descriptor 3 becomes a pipe whose text is handed back (at most 4 KiB of it). */
+  readonly status: boolean
+  /** Descriptors up to this one are replaced, so that none that this process inherited gets through. */
+  readonly closeUpTo: number
+  /** The leader is the wall of a sandbox (see `Sweep`). */
+  readonly spareLeader: boolean
+}
+
+/** Options of `ProcessRunner.run`. */
+export type RunOptions<R1, R2> = Parameters<typeof ProcessRunner.Service.run<R1, R2>>[0]
+
+type Ending = ProcessResult["exit"]
+
+/** Chunks that wait for a slow reader before the pipes are paused. */
+const ahead = 4
+
+/** Fills in the defaults. */
+export const manner = (options: {
+  readonly grace?: Duration.DurationInput
+  readonly hurry?: Effect.Effect<boolean>
+}): Sweep.Manner => ({
+  grace: Duration.decode(options.grace ?? Duration.seconds(2)),
+  hurry: options.hurry ?? Effect.succeed(false)
+})
+
+/** The name of a run, and the variable that carries it to everything the run starts. */
+export const makeToken = Effect.sync(() => {
+  const token = randomUUID()
+  const outer = process.env[ProcessTable.tokenVariable]
+  return { token, variable: { [ProcessTable.tokenVariable]: outer === undefined ? token : `${outer}:${token}` } }
+})
+
+const spawnError = (launch: Launch, cause: unknown): ProcessError => {
+  const code = cause instanceof Error && "code" in cause ? cause.code : undefined
+  if (code === "ENOENT") {
+    return new ProcessError({ reason: "not-found", message: `${launch.file} is not on this system.`, cause })
+  }
+  const message = code === "E2BIG"
+    ? "The command is too long for this system. Write it to a file and run that."
+    : `The command could not be started: ${cause instanceof Error ? cause.message : String(cause)}`
+  return new ProcessError({ reason: "spawn", message, cause })
+}
+
+const isDirectory = (folder: string): boolean => fs.statSync(folder, { throwIfNoEntry: false })?.isDirectory() ?? false
+
+const spawnChild = (launch: Launch, stdio: StdioOptions): Effect.Effect<ChildProcess, ProcessError> =>
+  Effect.async((resume) => {
+    try {
+      const child = spawn(launch.file, [...launch.args], {
+        cwd: launch.cwd,
+        env: launch.environment,
+        detached: true,
+        stdio
+      })
+      child.on("error", (cause) => resume(Effect.fail(spawnError(launch, cause))))
+      if (child.pid !== undefined) resume(Effect.succeed(child))
+    } catch (cause) {
+      resume(Effect.fail(spawnError(launch, cause)))
+    }
+  })
+
+const spawned = (
+  launch: Launch,
+  outputs: ReadonlyArray<OutputPipes.Pipe>,
+  token: string
+) =>
+  Effect.gen(function*() {
+    if (!isDirectory(launch.cwd)) {
+      return yield* new ProcessError({ reason: "bad-directory", message: `${launch.cwd} is not a folder to run in.` })
+    }
+    const replaced = Math.max(0, launch.closeUpTo - 2 - outputs.length)
+    const child = yield* spawnChild(launch, [
+      "ignore",
+      ...outputs.map((pipe) => pipe.write),
+      ...Array.from({ length: replaced }, () => "ignore" as const)
+    ])
+    const exit = yield* Deferred.make<Ending>()
+    child.on("exit", (code, signal) =>
+      Deferred.unsafeDone(
+        exit,
+        Effect.succeed(signal === null ? { _tag: "Exited", code: code ?? 0 } : { _tag: "Signalled", signal })
+      ))
+    return { identity: ProcessTable.identify(child.pid ?? 0, token), exit }
+  }).pipe(Effect.ensuring(Effect.sync(() => outputs.forEach((pipe) => pipe.closeWrite()))))
+
+/** Keeps the output of one stream, and offers it decoded. */
+const collector = (
+  stream: OutputChunk["stream"],
+  keepBytes: number,
+  offer: ((chunk: OutputChunk) => boolean) | undefined
+) => {
+  const ring = OutputRing.make(keepBytes)
+  const decoder = new StringDecoder("utf8")
+  const pass = (text: string) => offer === undefined || text === "" || offer({ stream, text })
+  return {
+    capture: ring.capture,
+    push: (bytes: Buffer) => {
+      ring.push(bytes)
+      return offer === undefined || pass(decoder.write(bytes))
+    },
+    end: () => pass(decoder.end())
+  }
+}
+
+/**
+ * Runs a program to its end and leaves nothing of it behind, however this effect ends. Succeeds with the result and the
+ * text of descriptor 3.
+ */
+export const run = <R1 = never, R2 = never>(
+  pipes: OutputPipes.OutputPipes,
+  launch: Launch & { readonly token: string },
+  manner: Sweep.Manner,
+  options: RunOptions<R1, R2>
+): Effect.Effect<{ readonly result: ProcessResult; readonly status: string }, ProcessError, R1 | R2> =>
+  Effect.gen(function*() {
+    const onOutput = options.onOutput
+    const stdout = yield* pipes.open
+    const stderr = yield* pipes.open
+    const status = launch.status ? yield* pipes.open : undefined
+
+    const running = yield* Effect.acquireRelease(
+      Effect.gen(function*() {
+        const outputs = status === undefined ? [stdout, stderr] : [stdout, stderr, status]
+        const child = yield* spawned(launch, outputs, launch.token)
+        const end = yield* Effect.cached(
+          Sweep.sweep(child.identity, { ...manner, byGroup: true, spareLeader: launch.spareLeader })
+        )
+        return { ...child, end }
+      }),
+      ({ end }) => end
+    )
+    if (options.onStart !== undefined) yield* options.onStart(running.identity)
+
+    const mailbox = yield* Mailbox.make<OutputChunk>()
+    let waiting = 0
+    const offer = onOutput === undefined ? undefined : (chunk: OutputChunk) => {
+      mailbox.unsafeOffer(chunk)
+      return ++waiting < ahead
+    }
+    const out = collector("stdout", options.keepBytes, offer)
+    const err = collector("stderr", options.keepBytes, offer)
+    const told = OutputRing.make(8192)
+    const tell = (bytes: Buffer) => {
+      told.push(bytes)
+      return true
+    }
+    const resume = () => {
+      stdout.resume(out.push)
+      stderr.resume(err.push)
+    }
+    resume()
+
+    const settle = Effect.gen(function*() {
+      const exit = yield* Deferred.await(running.exit)
+      const { survivors } = yield* running.end
+      stdout.finish(out.push)
+      stderr.finish(err.push)
+      status?.finish(tell)
+      out.end()
+      err.end()
+      mailbox.unsafeDone(Exit.void)
+      return { exit, survivors: survivors.map(Sweep.line) }
+    })
+    const deliver = onOutput === undefined ? Effect.void : Effect.gen(function*() {
+      while (true) {
+        const [chunks, done] = yield* mailbox.takeAll
+        for (const chunk of chunks) yield* onOutput(chunk)
+        waiting -= chunks.length
+        if (done) return
+        resume()
+      }
+    })
+    const [{ exit, survivors }] = yield* Effect.all([settle, deliver], { concurrency: "unbounded" })
+    return {
+      result: { exit, survivors, stdout: out.capture(), stderr: err.capture(), notes: [] },
+      status: told.capture().head
+    }
+  }).pipe(Effect.scoped)
