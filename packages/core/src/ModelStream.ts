@@ -6,6 +6,7 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import { identity } from "effect/Function"
 import * as Option from "effect/Option"
 import * as Ref from "effect/Ref"
 import * as Stream from "effect/Stream"
@@ -35,8 +36,9 @@ export interface Decoder<Event, State> {
 
 /**
  * The events of a request as a stream. Leaving it aborts the request first and waits for nothing: an SDK's iterator would
- * wait behind a pending read. `waitsFor` says what the service owes after an event; `failure` makes an SDK's error a typed one
- * (`now` is the time in milliseconds).
+ * wait behind a pending read. `waitsFor` says what the service owes after an event: after the last one (`nothing`) only the
+ * end is waited for, briefly, so that the connection can be used again. `failure` makes an SDK's error a typed one (`now` is
+ * the time in milliseconds).
  *
  * @since 0.1.0
  * @category constructors
@@ -46,7 +48,7 @@ export const fromSdk = <Event>(options: {
   readonly timeouts: ModelTimeouts.ModelTimeouts
   readonly open: (signal: AbortSignal) => Promise<AsyncIterable<Event>>
   readonly failure: (cause: unknown, now: number) => ModelError
-  readonly waitsFor: (event: Event) => ModelTimeouts.Wait
+  readonly waitsFor: (event: Event) => ModelTimeouts.Wait | "nothing"
 }): Stream.Stream<Event, ModelError> =>
   Stream.unwrapScoped(Effect.gen(function*() {
     const controller = yield* Effect.acquireRelease(
@@ -63,7 +65,9 @@ export const fromSdk = <Event>(options: {
           Effect.catchAll((cause) =>
             Effect.flatMap(Clock.currentTimeMillis, (now) => Effect.fail(options.failure(cause, now)))
           ),
-          ModelTimeouts.within({ provider: options.provider, timeouts: options.timeouts, wait, millis })
+          wait === "nothing"
+            ? identity
+            : ModelTimeouts.within({ provider: options.provider, timeouts: options.timeouts, wait, millis })
         )
         const end = yield* Clock.currentTimeMillis
         yield* Ref.set(waiting, { wait, millis: millis - (end - start) })
@@ -73,7 +77,16 @@ export const fromSdk = <Event>(options: {
     const iterable = yield* call(() => options.open(controller.signal))
     const iterator = iterable[Symbol.asyncIterator]()
 
+    const closing = Effect.tryPromise(() => iterator.next()).pipe(
+      Effect.timeout(ModelTimeouts.closingMillis),
+      Effect.ignore,
+      Effect.zipRight(Effect.fail(Option.none<ModelError>()))
+    )
+
     return Stream.repeatEffectOption(Effect.gen(function*() {
+      if ((yield* Ref.get(waiting)).wait === "nothing") {
+        return yield* closing
+      }
       const result = yield* Effect.mapError(call(() => iterator.next()), Option.some)
       if (result.done === true) {
         return yield* Effect.fail(Option.none())
@@ -82,13 +95,13 @@ export const fromSdk = <Event>(options: {
       yield* Ref.update(waiting, (before) =>
         wait === "first-token" && before.wait === wait
           ? before
-          : { wait, millis: ModelTimeouts.limitOf(options.timeouts, wait) })
+          : { wait, millis: wait === "nothing" ? 0 : ModelTimeouts.limitOf(options.timeouts, wait) })
       return result.value
     }))
   }))
 
 interface Waiting {
-  readonly wait: ModelTimeouts.Wait
+  readonly wait: ModelTimeouts.Wait | "nothing"
   readonly millis: number
 }
 

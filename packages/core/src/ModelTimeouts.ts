@@ -30,6 +30,14 @@ export interface ModelTimeouts {
 export type Wait = "first-token" | "token"
 
 /**
+ * How long a finished answer may take to close its connection, in milliseconds. One that takes longer is cut off.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const closingMillis = 250
+
+/**
  * 10 s to connect, 300 s to the first token, 60 s of silence.
  *
  * @since 0.1.0

@@ -1,0 +1,187 @@
+/**
+ * Anthropic's models by the Messages API.
+ *
+ * @since 0.1.0
+ */
+import type Sdk from "@anthropic-ai/sdk"
+import { ModelDelta } from "@capstan/core/ModelDelta"
+import * as ModelFailure from "@capstan/core/ModelFailure"
+import { type Model, ModelProvider, type ModelRequest } from "@capstan/core/ModelProvider"
+import * as ModelRetry from "@capstan/core/ModelRetry"
+import * as ModelStream from "@capstan/core/ModelStream"
+import * as ModelTimeouts from "@capstan/core/ModelTimeouts"
+import * as ToolNames from "@capstan/dialect/ToolNames"
+import * as Config from "effect/Config"
+import * as ConfigError from "effect/ConfigError"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Redacted from "effect/Redacted"
+import type { Scope } from "effect/Scope"
+import * as Stream from "effect/Stream"
+import * as anthropicClient from "./internal/anthropicClient.js"
+import * as anthropicRequest from "./internal/anthropicRequest.js"
+import * as anthropicResponse from "./internal/anthropicResponse.js"
+
+/**
+ * How a model thinks before it answers: not at all, as much as it sees fit, or up to a number of tokens (at least 1024 and
+ * less than the answer's cap).
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Thinking = "off" | "adaptive" | { readonly budgetTokens: number }
+
+/**
+ * Settings of the provider. `model` answers requests that name none, `maxOutputTokens` caps answers that have no cap of their
+ * own (default: what is known of the model, else 8192). `apiKey` is sent to `baseUrl`, whatever that is: give a host only the
+ * key that is its own.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface AnthropicOptions {
+  readonly apiKey: Redacted.Redacted
+  readonly model: string
+  readonly baseUrl?: string
+  readonly maxOutputTokens?: number
+  readonly thinking?: Thinking
+  readonly retry?: Partial<ModelRetry.RetryPolicy>
+  readonly timeouts?: Partial<ModelTimeouts.ModelTimeouts>
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/**
+ * The provider's id, in errors, reasoning parts and {@link Model}.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const provider = "anthropic"
+
+/**
+ * The vendor's own address.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const defaultBaseUrl = "https://api.anthropic.com"
+
+/**
+ * The provider as a value, for routers; its connections live as long as the scope.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = Effect.fn("Anthropic.make")(function*(
+  options: AnthropicOptions
+): Effect.fn.Return<Context.Tag.Service<ModelProvider>, never, Scope> {
+  const timeouts = { ...ModelTimeouts.defaults, ...options.timeouts }
+  const policy = { ...ModelRetry.defaults, ...options.retry }
+  const baseUrl = options.baseUrl ?? defaultBaseUrl
+  const client = yield* anthropicClient.make({
+    apiKey: options.apiKey,
+    baseUrl,
+    headers: options.headers ?? {},
+    timeouts
+  })
+
+  const stream = (request: ModelRequest) => {
+    const known = modelOf(request.model ?? options.model)
+    const target: ModelFailure.Target = { provider, url: baseUrl, model: known.id, timeouts }
+    const names = ToolNames.make(request.tools.map((tool) => tool.name))
+    const maxTokens = request.maxOutputTokens ?? options.maxOutputTokens ?? known.maxOutput ?? 8192
+    const params = anthropicRequest.encode({
+      request,
+      provider,
+      model: known.id,
+      maxTokens,
+      thinking: toThinking(options.thinking ?? "off", maxTokens),
+      names
+    })
+    return ModelStream.fromSdk<unknown>({
+      provider,
+      timeouts,
+      open: (signal) => client.messages.create(params, { signal }),
+      failure: anthropicClient.failure(target),
+      waitsFor: anthropicResponse.waitsFor
+    }).pipe(
+      ModelStream.decode(anthropicResponse.decoder(target)),
+      Stream.map(withNames(names)),
+      ModelRetry.retry({
+        policy,
+        transient: (error) => ModelRetry.isTransient(error) && ModelFailure.isPassing(error)
+      })
+    )
+  }
+
+  return { model: (id) => Effect.succeed(modelOf(id ?? options.model)), stream }
+})
+
+/**
+ * The provider as a layer.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer = (options: AnthropicOptions): Layer.Layer<ModelProvider> =>
+  Layer.scoped(ModelProvider, make(options))
+
+/**
+ * The provider from configuration. Without `apiKey` the key is `ANTHROPIC_API_KEY`, and only for the vendor's own host:
+ * another `baseUrl` needs a key of its own, or this fails with a `ConfigError`.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerConfig = (
+  options:
+    & { readonly model: Config.Config<string> }
+    & { readonly apiKey?: Config.Config<Redacted.Redacted>; readonly baseUrl?: Config.Config<string> }
+    & Omit<AnthropicOptions, "apiKey" | "model" | "baseUrl">
+): Layer.Layer<ModelProvider, ConfigError.ConfigError> =>
+  Layer.scoped(
+    ModelProvider,
+    Effect.gen(function*() {
+      const { apiKey, baseUrl, model, ...rest } = options
+      const url = yield* baseUrl ?? Config.succeed(defaultBaseUrl)
+      if (apiKey === undefined && !isVendor(url)) {
+        return yield* Effect.fail(ConfigError.Unsupported(
+          ["apiKey"],
+          `ANTHROPIC_API_KEY belongs to ${defaultBaseUrl} and is not sent to ${url}: give that host a key of its own.`
+        ))
+      }
+      return yield* make({
+        ...rest,
+        model: yield* model,
+        baseUrl: url,
+        apiKey: yield* apiKey ?? Config.redacted("ANTHROPIC_API_KEY")
+      })
+    })
+  )
+
+const isVendor = (url: string): boolean => URL.canParse(url) && new URL(url).origin === defaultBaseUrl
+
+const modelOf = (id: string): Model => ({ provider, id, contextWindow: null, maxOutput: null, prices: null })
+
+const toThinking = (thinking: Thinking, maxTokens: number): Sdk.Messages.ThinkingConfigParam | undefined => {
+  if (thinking === "off") {
+    return undefined
+  }
+  if (thinking === "adaptive") {
+    return { type: "adaptive" }
+  }
+  const budget = Math.min(thinking.budgetTokens, maxTokens - 1)
+  return budget < 1024 ? undefined : { type: "enabled", budget_tokens: budget }
+}
+
+const withNames = (names: ToolNames.WireNames) => (delta: ModelDelta): ModelDelta => {
+  switch (delta._tag) {
+    case "ToolCallStart":
+      return ModelDelta.ToolCallStart({ ...delta, name: names.fromWire(delta.name) })
+    case "ToolCallEnd":
+      return ModelDelta.ToolCallEnd({ ...delta, call: { ...delta.call, name: names.fromWire(delta.call.name) } })
+    default:
+      return delta
+  }
+}

@@ -1,0 +1,8 @@
+/** Parameters of tools as the Messages API takes them. */
+import type Sdk from "@anthropic-ai/sdk"
+import type { JsonSchema } from "@capstan/core/JsonSchema"
+
+export const toInputSchema = (parameters: JsonSchema): Sdk.Messages.Tool.InputSchema => ({
+  ...parameters,
+  type: "object"
+})
