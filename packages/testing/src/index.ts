@@ -3,4 +3,6 @@
  *
  * @since 0.1.0
  */
-export {}
+export * as HistoryValidator from "./HistoryValidator.js"
+export * as ScriptedApproval from "./ScriptedApproval.js"
+export * as ScriptedModel from "./ScriptedModel.js"
