@@ -3,4 +3,8 @@
  *
  * @since 0.1.0
  */
-export {}
+export * as JsonArguments from "./JsonArguments.js"
+export * as Normaliser from "./Normaliser.js"
+export * as TextCall from "./TextCall.js"
+export * as TextStream from "./TextStream.js"
+export * as ToolNames from "./ToolNames.js"

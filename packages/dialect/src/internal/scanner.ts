@@ -1,0 +1,205 @@
+import type { TextCall } from "../TextCall.js"
+import { type Block, readBlock, readFence } from "./blocks.js"
+import { callLanguages, openerWords, reasoning, reasoningWords } from "./markers.js"
+import { END, isSpaceCode, isWordCode, MORE, peek, type Reading, run, skipSpace, stands, type Tape } from "./tape.js"
+import type { Toolbox } from "./toolbox.js"
+
+export type Found =
+  | { readonly _tag: "Text" | "Reasoning"; readonly raw: string }
+  | { readonly _tag: "Call" | "NearMiss"; readonly raw: string; readonly call: TextCall }
+
+const code = (char: string): number => char.charCodeAt(0)
+const backtick = code("`")
+const angle = code("<")
+const bracket = code("[")
+const brace = code("{")
+const newline = code("\n")
+const separators = [code(","), code(";")]
+
+/**
+ * Walks over an answer from left to right, once. What it has decided to be text ends at `settled`.
+ */
+export class Scanner {
+  private readonly found: Array<Found> = []
+  private readonly walk: Reading<void>
+  private emitted = 0
+  private settled = 0
+  private kind: "Text" | "Reasoning" = "Text"
+
+  private at = 0
+  /** Only white space stands before `at` on its line. */
+  private lineStart = true
+  /** Nothing but white space and reasoning stands before `at`. */
+  private blank = true
+  /** Up to here nothing is looked for. */
+  private inert = 0
+  /** The backticks of the code fence or the inline code that `at` is in. */
+  private fence = 0
+  private inline = 0
+  /** Where the last call ended, as long as only separators stand behind it; else -1. */
+  private behindCall = -1
+  private readonly tape: Tape
+  private readonly tools: Toolbox
+
+  constructor(tape: Tape, tools: Toolbox, inReasoning: boolean) {
+    this.tape = tape
+    this.tools = tools
+    this.walk = this.steps(inReasoning)
+  }
+
+  /** Goes on as far as the text goes, and gives out what was found. */
+  advance(): ReadonlyArray<Found> {
+    this.walk.next()
+    this.release(this.settled)
+    return this.found.splice(0)
+  }
+
+  private release(upTo: number): void {
+    if (upTo <= this.emitted) return
+    this.found.push({ _tag: this.kind, raw: this.tape.slice(this.emitted, upTo) })
+    this.emitted = upTo
+    this.tape.discard(upTo)
+  }
+
+  private *steps(inReasoning: boolean): Reading<void> {
+    if (inReasoning) yield* this.reason("</think>")
+    for (;;) {
+      this.settled = this.behindCall < 0 ? this.at : this.behindCall
+      const unit = this.tape.code(this.at)
+      if (unit === MORE) {
+        yield
+      } else if (unit === END) {
+        this.settled = this.at
+        return
+      } else if (this.fence > 0) {
+        yield* this.insideFence(unit)
+      } else if (this.at < this.inert) {
+        this.step(unit)
+      } else if (this.inline > 0) {
+        yield* this.insideInline(unit)
+      } else if (this.behindCall >= 0 && (isSpaceCode(unit) || separators.includes(unit))) {
+        this.step(unit)
+      } else {
+        yield* this.look(unit)
+      }
+    }
+  }
+
+  private step(unit: number, units = 1): void {
+    this.at += units
+    if (unit === newline) this.lineStart = true
+    else if (!isSpaceCode(unit)) {
+      this.lineStart = false
+      if (this.behindCall < 0) this.blank = false
+    }
+  }
+
+  private *insideFence(unit: number): Reading<void> {
+    const ticks = unit === backtick && this.lineStart ? yield* run(this.tape, this.at) : 1
+    if (unit === backtick && this.lineStart && ticks >= this.fence) this.fence = 0
+    this.step(unit, ticks)
+  }
+
+  private *insideInline(unit: number): Reading<void> {
+    const ticks = unit === backtick ? yield* run(this.tape, this.at) : 1
+    if (unit === newline || (unit === backtick && ticks === this.inline)) this.inline = 0
+    this.step(unit, ticks)
+  }
+
+  private *look(unit: number): Reading<void> {
+    const atStart = this.lineStart || this.behindCall >= 0
+    if (unit === backtick) return yield* this.lookAtTicks()
+    if ((unit === angle || unit === bracket) && this.lineStart) {
+      const marker = yield* reasoningWords.at(this.tape, this.at)
+      const closer = reasoning.get(marker)
+      if (closer !== undefined) return yield* this.reason(closer, marker)
+    }
+    if (unit === brace || (unit === angle && (atStart || (yield* openerWords.at(this.tape, this.at)) !== ""))) return yield* this.attempt(readBlock(this.tape, this.tools, this.at, "text"))
+    if (unit === bracket || (isWordCode(unit) && atStart)) return yield* this.attempt(readBlock(this.tape, this.tools, this.at, "text"))
+    this.plain(unit)
+  }
+
+  private plain(unit: number): void {
+    this.behindCall = -1
+    this.step(unit)
+  }
+
+  private *lookAtTicks(): Reading<void> {
+    const ticks = yield* run(this.tape, this.at)
+    if (ticks < 3) {
+      this.behindCall = -1
+      this.inline = ticks
+      this.step(backtick, ticks)
+      return
+    }
+    const block = yield* readFence(this.tape, this.tools, this.at, ticks, (language) => callLanguages.has(language.split(/\s/)[0] ?? ""))
+    const taken = yield* this.take(block)
+    if (taken) return
+    this.inert = Math.max(this.at + ticks, block.at)
+    if (block.opened) this.fence = ticks
+    this.behindCall = -1
+    this.step(backtick, ticks)
+  }
+
+  private *attempt(reading: Reading<Block>): Reading<void> {
+    const block = yield* reading
+    if (yield* this.take(block)) return
+    this.behindCall = -1
+    this.inert = Math.max(block.at, this.at + 1)
+  }
+
+  /** Gives out the calls of a block; false when they are none. */
+  private *take(block: Block): Reading<boolean> {
+    const { calls } = block
+    if (calls.some((call) => call.tool !== undefined)) {
+      this.emit("Call", block)
+      this.blank = false
+      this.behindCall = block.at
+      return true
+    }
+    const [only] = calls
+    if (only === undefined || calls.length > 1 || !this.blank) return false
+    const end = yield* skipSpace(this.tape, block.at)
+    if ((yield* peek(this.tape, end)) !== END) return false
+    this.emit("NearMiss", { calls, at: end })
+    return true
+  }
+
+  private emit(tag: "Call" | "NearMiss", block: Block): void {
+    this.release(this.behindCall < 0 ? this.at : this.behindCall)
+    block.calls.forEach((call, position) => {
+      this.found.push({ _tag: tag, raw: position === 0 ? this.tape.slice(this.emitted, block.at) : "", call })
+    })
+    this.at = block.at
+    this.inert = block.at
+    this.emitted = block.at
+    this.settled = block.at
+    this.lineStart = false
+    this.tape.discard(block.at)
+  }
+
+  private *reason(closer: string, opener = ""): Reading<void> {
+    this.release(this.at)
+    this.kind = "Reasoning"
+    this.at += opener.length
+    const first = closer.charCodeAt(0)
+    for (;;) {
+      this.settled = this.at
+      const unit = this.tape.code(this.at)
+      if (unit === MORE) {
+        yield
+      } else if (unit === END) {
+        return
+      } else if (unit === first && (yield* stands(this.tape, this.at, closer))) {
+        this.at += closer.length
+        break
+      } else {
+        this.at++
+      }
+    }
+    this.release(this.at)
+    this.kind = "Text"
+    this.behindCall = -1
+    this.lineStart = true
+  }
+}
