@@ -21,9 +21,49 @@ export const pureExternals = {
 
 /** The modules of `core` from the inside out: each layer imports its own and earlier ones only. */
 export const coreLayers = [
-  { name: "nouns", modules: [] },
-  { name: "services", modules: [] },
-  { name: "steps", modules: [] },
+  {
+    name: "nouns",
+    modules: [
+      "Assessment",
+      "Content",
+      "FileError",
+      "FileRead",
+      "Finding",
+      "Glob",
+      "JsonSchema",
+      "Limits",
+      "Message",
+      "ModelDelta",
+      "Outcome",
+      "OutputLimit",
+      "ParameterSchema",
+      "ToolCall",
+      "ToolFailure",
+      "ToolName",
+      "Trust",
+      "Usage"
+    ]
+  },
+  {
+    name: "services",
+    modules: [
+      "Approval",
+      "ApprovalPolicy",
+      "CallContext",
+      "Event",
+      "Journal",
+      "JournalRecord",
+      "ModelProvider",
+      "ProcessRunner",
+      "RunError",
+      "Sandbox",
+      "Tool",
+      "ToolRegistry",
+      "TurnResult",
+      "Workspace"
+    ]
+  },
+  { name: "steps", modules: ["CallAssembly", "ModelFailure", "ModelRetry", "ModelStream", "ModelTimeouts"] },
   { name: "loop", modules: ["ToolLoop"] }
 ]
 
