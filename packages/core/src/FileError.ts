@@ -6,14 +6,15 @@
 import * as Schema from "effect/Schema"
 
 /**
- * Why a file operation failed. `outside`, `denied`, `read-only` and `bad-path` are refusals of the sandbox; the rest is
- * what the file system said.
+ * Why a file operation failed. `outside`, `denied`, `read-only` and `bad-path` are refusals of the sandbox, `bad-pattern`
+ * is an expression or glob that cannot be read; the rest is what the file system said.
  *
  * @since 0.1.0
  * @category models
  */
 export const FileErrorReason = Schema.Literal(
   "bad-path",
+  "bad-pattern",
   "outside",
   "denied",
   "read-only",

@@ -3,5 +3,12 @@
  *
  * @since 0.1.0
  */
+export * as BubblewrapProbe from "./BubblewrapProbe.js"
 export * as CommandEnvironment from "./CommandEnvironment.js"
+export * as DenyRules from "./DenyRules.js"
+export * as DisabledProcessRunner from "./DisabledProcessRunner.js"
 export * as HostProcessRunner from "./HostProcessRunner.js"
+export * as NodeProcessRunner from "./NodeProcessRunner.js"
+export * as NodeWorkspace from "./NodeWorkspace.js"
+export * as PathRules from "./PathRules.js"
+export * as SandboxedProcessRunner from "./SandboxedProcessRunner.js"

@@ -1,0 +1,58 @@
+/**
+ * The files of the real machine as {@link Workspace}: named folders, deny rules, and operations that a link swapped in
+ * between cannot lead out of them.
+ *
+ * @since 0.1.0
+ */
+import type { FileError } from "@capstan/core/FileError"
+import type { Mount } from "@capstan/core/Workspace"
+import { Workspace } from "@capstan/core/Workspace"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type { DenyRules } from "./DenyRules.js"
+import * as Deny from "./DenyRules.js"
+import { detect } from "./internal/anchor.js"
+import { make } from "./internal/workspace.js"
+
+/**
+ * Which folders tools see and what in them is out of reach.
+ *
+ * - `mounts`: their roots have to exist; each name and each root once; the deepest one around a path decides.
+ * - `workingDirectory`: the folder inside of a mount that relative paths start from.
+ * - `deny`: default `DenyRules.defaults`.
+ * - `allowAbsolute`: accept absolute paths that are not written below a mount, if links lead them into one. Default
+ *   false.
+ * - `privateFolders`: absolute folders that no tool sees, like the program's own data. A mount inside of one is open.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface NodeWorkspaceOptions {
+  readonly mounts: ReadonlyArray<Mount>
+  readonly workingDirectory: string
+  readonly deny?: DenyRules
+  readonly allowAbsolute?: boolean
+  readonly privateFolders?: ReadonlyArray<string>
+}
+
+/**
+ * The files of this machine. Fails where a mount's folder or the working directory does not exist, lies in a protected
+ * folder, or is named twice; the message says what to do.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer = (options: NodeWorkspaceOptions): Layer.Layer<Workspace, FileError> =>
+  Layer.effect(
+    Workspace,
+    Effect.suspend(() =>
+      make({
+        anchor: detect(),
+        mounts: options.mounts,
+        workingDirectory: options.workingDirectory,
+        deny: options.deny ?? Deny.defaults,
+        allowAbsolute: options.allowAbsolute ?? false,
+        privateFolders: options.privateFolders ?? []
+      })
+    )
+  )

@@ -1,0 +1,282 @@
+import type { FileError } from "@capstan/core/FileError"
+import type { DirectoryEntry } from "@capstan/core/Workspace"
+import * as Effect from "effect/Effect"
+import * as Fs from "node:fs"
+import type { Anchor, Folder } from "./anchor.js"
+import { unmake, walk } from "./anchor.js"
+import { attempt, failure } from "./fileFailure.js"
+import { kindOf, openParent, settle } from "./fileReading.js"
+import { linkNew } from "./fileWriting.js"
+import type { Gate, Place } from "./gate.js"
+import { enter } from "./gate.js"
+import { orNearby } from "./nearby.js"
+
+/** How many entries are looked at before others get their turn. */
+const batch = 1000
+
+/** Lets timers and I/O run. */
+const breathe = Effect.async<void>((resume) => {
+  const handle = setImmediate(() => resume(Effect.void))
+  return Effect.sync(() => clearImmediate(handle))
+})
+
+const inBatches = <A>(items: ReadonlyArray<A>, each: (item: A) => void, place: Place): Effect.Effect<void, FileError> =>
+  Effect.gen(function*() {
+    for (let start = 0; start < items.length; start += batch) {
+      if (start > 0) yield* breathe
+      yield* attempt(place, () => items.slice(start, start + batch).forEach(each))
+    }
+  })
+
+const names = (place: Place, folder: Folder): Effect.Effect<ReadonlyArray<Fs.Dirent>, FileError> =>
+  Effect.uninterruptible(
+    Effect.async<ReadonlyArray<Fs.Dirent>, FileError>((resume) =>
+      Fs.readdir(folder.self, { withFileTypes: true }, (cause, entries) => {
+        resume(cause === null ? Effect.succeed(entries) : settle(place, cause))
+      })
+    )
+  )
+
+const byName = (left: { readonly name: string }, right: { readonly name: string }): number =>
+  left.name < right.name ? -1 : left.name > right.name ? 1 : 0
+
+const direntKind = (entry: Fs.Dirent): DirectoryEntry["kind"] =>
+  entry.isFile() ? "file" : entry.isDirectory() ? "dir" : entry.isSymbolicLink() ? "symlink" : "other"
+
+const describe = (folder: Folder, entry: Fs.Dirent): DirectoryEntry => {
+  try {
+    const stat = Fs.lstatSync(folder.at(entry.name))
+    return { name: entry.name, kind: kindOf(stat), size: stat.size, modified: stat.mtimeMs, error: null }
+  } catch (cause) {
+    const code = cause instanceof Error && "code" in cause ? cause.code : undefined
+    return {
+      name: entry.name,
+      kind: code === "ENOENT" ? "unknown" : direntKind(entry),
+      size: null,
+      modified: null,
+      error: code === "ENOENT"
+        ? { code: "metadata_unavailable", message: "The entry is gone, or its name is not valid UTF-8." }
+        : code === "EACCES" || code === "EPERM"
+        ? { code: "permission_denied", message: "The system does not permit looking at this entry." }
+        : { code: "io_error", message: `The file system failed on this entry (${String(code)}).` }
+    }
+  }
+}
+
+const openPlace = (gate: Gate, place: Place): Folder => walk(gate.anchor, place.mount.root, place.segments)
+
+export const list = (
+  gate: Gate,
+  options: { readonly path: string }
+): Effect.Effect<ReadonlyArray<DirectoryEntry>, FileError> =>
+  Effect.flatMap(enter(gate, options.path, "list"), (place) =>
+    orNearby(
+      gate,
+      place,
+      Effect.acquireUseRelease(
+        attempt(place, () => openPlace(gate, place)),
+        (folder) =>
+          Effect.gen(function*() {
+            const entries: Array<DirectoryEntry> = []
+            yield* inBatches(yield* names(place, folder), (entry) => {
+              if (gate.denied(place.mount, [...place.segments, entry.name], "list") === undefined) {
+                entries.push(describe(folder, entry))
+              }
+            }, place)
+            yield* attempt(place, folder.verify)
+            return entries.sort(byName)
+          }),
+        (folder) => Effect.sync(folder.close)
+      )
+    ))
+
+export const makeDirectory = (gate: Gate, options: { readonly path: string }): Effect.Effect<void, FileError> =>
+  Effect.flatMap(enter(gate, options.path, "write"), (place) =>
+    attempt(place, () => makePath(gate.anchor, place.mount.root, place.segments).folder.close()))
+
+/** Opens a folder, made where it is missing; on failure what was made is taken back. */
+const makePath = (anchor: Anchor, root: string, segments: ReadonlyArray<string>) => {
+  const made = { made: 0 }
+  try {
+    return { folder: walk(anchor, root, segments, made), made: made.made }
+  } catch (cause) {
+    unmake(anchor, root, segments, made.made)
+    throw cause
+  }
+}
+
+/** Refuses to take away the root of a mount, or a folder that holds one. */
+const requireMovable = (gate: Gate, place: Place): Effect.Effect<string, FileError> => {
+  const name = place.segments.at(-1)
+  const mount = gate.mountInside(place)
+  return name === undefined || mount !== undefined
+    ? failure(
+      place,
+      "denied",
+      `"${place.path}" holds the sandbox folder "${(mount ?? place.mount).name}" and stays. Name something inside.`
+    )
+    : Effect.succeed(name)
+}
+
+type Visit = (folder: Folder, entry: Fs.Dirent, segments: ReadonlyArray<string>) => Effect.Effect<void, FileError>
+
+/** Goes through a tree without following links, what is in a folder before the folder itself. */
+const visit = (gate: Gate, place: Place, folder: Folder, segments: ReadonlyArray<string>, each: {
+  readonly enter: (folder: Folder, segments: ReadonlyArray<string>) => Effect.Effect<void, FileError>
+  readonly leave: Visit
+}): Effect.Effect<void, FileError> =>
+  Effect.gen(function*() {
+    yield* each.enter(folder, segments)
+    const entries = yield* names(place, folder)
+    let seen = 0
+    for (const entry of entries) {
+      if (++seen % batch === 0) yield* breathe
+      const below = [...segments, entry.name]
+      if (entry.isDirectory()) {
+        yield* Effect.acquireUseRelease(
+          attempt(place, () => gate.anchor.into(folder, entry.name)),
+          (inner) => visit(gate, place, inner, below, each),
+          (inner) => Effect.sync(inner.close)
+        )
+      }
+      yield* each.leave(folder, entry, below)
+    }
+  })
+
+const withFolder = (
+  gate: Gate,
+  place: Place,
+  use: (folder: Folder) => Effect.Effect<void, FileError>
+): Effect.Effect<void, FileError> =>
+  Effect.acquireUseRelease(
+    attempt(place, () => openPlace(gate, place)),
+    use,
+    (folder) => Effect.sync(folder.close)
+  )
+
+/** Fails where something below a folder is protected, or could not be taken away: before anything is. */
+const requireFree = (gate: Gate, place: Place, changesInside: boolean): Effect.Effect<void, FileError> =>
+  withFolder(gate, place, (folder) =>
+    visit(gate, place, folder, place.segments, {
+      enter: (inner) =>
+        attempt(place, () => {
+          if (changesInside) Fs.accessSync(`${inner.self}/.`, Fs.constants.W_OK | Fs.constants.X_OK)
+        }),
+      leave: (_, entry, segments) => {
+        const pattern = gate.denied(place.mount, segments, "delete") ?? gate.denied(place.mount, segments, "read")
+        const shown = gate.denied(place.mount, segments, "list") === undefined ? ` (${entry.name})` : ""
+        return pattern === undefined ? Effect.void : failure(
+          place,
+          "denied",
+          `"${place.path}" holds something protected${shown} by the deny pattern "${pattern}": nothing was done. Name what to take away one by one.`,
+          { pattern }
+        )
+      }
+    }))
+
+export const remove = (
+  gate: Gate,
+  options: { readonly path: string; readonly recursive: boolean }
+): Effect.Effect<void, FileError> =>
+  Effect.gen(function*() {
+    const place = yield* enter(gate, options.path, "delete")
+    const name = yield* requireMovable(gate, place)
+    const kind = yield* orNearby(gate, place, attempt(place, () => kindAt(gate, place, name)))
+    if (kind === "dir" && options.recursive) {
+      yield* requireFree(gate, place, true)
+      yield* withFolder(gate, place, (folder) =>
+        visit(gate, place, folder, place.segments, {
+          enter: () => Effect.void,
+          leave: (inner, entry) => attempt(place, () => removeEntry(inner, entry.name, entry.isDirectory()))
+        }))
+    }
+    yield* attempt(place, () => {
+      const parent = openParent(gate, place)
+      try {
+        removeEntry(parent, name, kind === "dir")
+        parent.flush()
+      } finally {
+        parent.close()
+      }
+    })
+  })
+
+const removeEntry = (folder: Folder, name: string, isFolder: boolean): void => {
+  folder.verify()
+  if (isFolder) Fs.rmdirSync(folder.at(name))
+  else Fs.unlinkSync(folder.at(name))
+}
+
+const kindAt = (gate: Gate, place: Place, name: string) => {
+  const parent = openParent(gate, place)
+  try {
+    return kindOf(Fs.lstatSync(parent.at(name)))
+  } finally {
+    parent.close()
+  }
+}
+
+export const move = (
+  gate: Gate,
+  options: { readonly from: string; readonly to: string; readonly overwrite: boolean }
+): Effect.Effect<void, FileError> =>
+  Effect.gen(function*() {
+    yield* enter(gate, options.from, "read", false)
+    const from = yield* enter(gate, options.from, "delete")
+    const to = yield* enter(gate, options.to, "write", false)
+    const fromName = yield* requireMovable(gate, from)
+    const toName = yield* requireMovable(gate, to)
+    if (from.mount.name !== to.mount.name) {
+      return yield* failure(
+        to,
+        "bad-path",
+        `"${from.path}" and "${to.path}" lie in different folders of the sandbox ("${from.mount.name}" and "${to.mount.name}"). Copy the file, then delete the original.`
+      )
+    }
+    const kind = yield* orNearby(gate, from, attempt(from, () => kindAt(gate, from, fromName)))
+    if (kind === "dir") yield* requireFree(gate, from, false)
+    yield* attempt(to, () => rename(gate, from, fromName, to, toName, options.overwrite))
+  })
+
+const rename = (gate: Gate, from: Place, fromName: string, to: Place, toName: string, overwrite: boolean): void => {
+  const source = openParent(gate, from)
+  try {
+    const parents = to.segments.slice(0, -1)
+    const { folder: target, made } = makePath(gate.anchor, to.mount.root, parents)
+    try {
+      place(source, fromName, target, toName, to, overwrite)
+      target.flush()
+      source.flush()
+    } catch (cause) {
+      unmake(gate.anchor, to.mount.root, parents, made)
+      throw cause
+    } finally {
+      target.close()
+    }
+  } finally {
+    source.close()
+  }
+}
+
+const place = (source: Folder, fromName: string, target: Folder, toName: string, to: Place, overwrite: boolean): void => {
+  const from = Fs.lstatSync(source.at(fromName))
+  const there = Fs.lstatSync(target.at(toName), { throwIfNoEntry: false })
+  const itself = there !== undefined && there.ino === from.ino && there.dev === from.dev
+  if (there !== undefined && !itself) {
+    if (!overwrite) throw failure(to, "exists", `"${to.path}" exists already. Choose another name, or overwrite it on purpose.`)
+    if (there.isDirectory() && !from.isDirectory()) throw failure(to, "exists", `"${to.path}" is a folder. Name a file in it.`)
+    if (!there.isFile() && !there.isDirectory() && !there.isSymbolicLink()) {
+      throw failure(to, "not-a-file", `"${to.path}" is a pipe, socket or device. Choose another name.`)
+    }
+  }
+  if (there === undefined && from.isFile() && !overwrite && linkNew(source, fromName, toName, target)) return
+  source.verify()
+  target.verify()
+  Fs.renameSync(source.at(fromName), target.at(toName))
+  // Two names of one file: the system leaves both, so the old one is taken away here.
+  const left = Fs.lstatSync(source.at(fromName), { throwIfNoEntry: false })
+  const samePlace = source.stat().ino === target.stat().ino && source.stat().dev === target.stat().dev
+  if (itself && from.nlink > 1 && left?.ino === from.ino && !(samePlace && fromName === toName)) {
+    Fs.unlinkSync(source.at(fromName))
+  }
+}
