@@ -93,7 +93,7 @@ export const make = (options: RunnerOptions = {}): Effect.Effect<ProcessRunner["
             }),
             token,
             status: false,
-            closeUpTo: 0,
+            replaced: [],
             spareLeader: false
           },
           manner,

@@ -24,8 +24,8 @@ export interface Launch {
   readonly environment: Readonly<Record<string, string>>
   /** Descriptor 3 becomes a pipe whose text is handed back (at most 4 KiB of it). */
   readonly status: boolean
-  /** Descriptors up to this one are replaced, so that none that this process inherited gets through. */
-  readonly closeUpTo: number
+  /** Descriptors that this process inherited and would pass on: the command gets `/dev/null` in their place. */
+  readonly replaced: ReadonlyArray<number>
   /** The leader is the wall of a sandbox (see `Sweep`). */
   readonly spareLeader: boolean
 }
@@ -83,6 +83,17 @@ const spawnChild = (launch: Launch, stdio: StdioOptions): Effect.Effect<ChildPro
     }
   })
 
+/** Standard input is empty, the outputs follow; every other place that is not replaced stays as it is (closed). */
+const descriptors = (
+  outputs: ReadonlyArray<OutputPipes.Pipe>,
+  replaced: ReadonlyArray<number>,
+  nothing: number
+): StdioOptions => {
+  const taken = [nothing, ...outputs.map((pipe) => pipe.write)]
+  const length = Math.max(taken.length, ...replaced.map((descriptor) => descriptor + 1))
+  return Array.from({ length }, (_, index) => taken[index] ?? (replaced.includes(index) ? nothing : "ignore"))
+}
+
 const spawned = (
   launch: Launch,
   outputs: ReadonlyArray<OutputPipes.Pipe>,
@@ -92,12 +103,11 @@ const spawned = (
     if (!isDirectory(launch.cwd)) {
       return yield* new ProcessError({ reason: "bad-directory", message: `${launch.cwd} is not a folder to run in.` })
     }
-    const replaced = Math.max(0, launch.closeUpTo - 2 - outputs.length)
-    const child = yield* spawnChild(launch, [
-      "ignore",
-      ...outputs.map((pipe) => pipe.write),
-      ...Array.from({ length: replaced }, () => "ignore" as const)
-    ])
+    const child = yield* Effect.acquireUseRelease(
+      Effect.sync(() => fs.openSync("/dev/null", "r")),
+      (nothing) => spawnChild(launch, descriptors(outputs, launch.replaced, nothing)),
+      (nothing) => Effect.sync(() => fs.closeSync(nothing))
+    )
     const exit = yield* Deferred.make<Ending>()
     child.on("exit", (code, signal) =>
       Deferred.unsafeDone(
