@@ -150,7 +150,7 @@ const neatStart = (text: string, start: number): number => {
 /** The most telling marker that fits: with the hint, without it, bare, none. */
 const marker = (originalBytes: number, hint: string | undefined, maxBytes: number): string => {
   const size = `truncated: ${originalBytes} bytes in all`
-  const candidates = [...(hint === undefined ? [] : [`[${size}; ${hint}]`]), `[${size}]`, "[truncated]"]
+  const candidates = [...(hint === undefined || hint === "" ? [] : [`[${size}; ${hint}]`]), `[${size}]`, "[truncated]"]
   return candidates.find((candidate) => byteLength(candidate) <= maxBytes) ?? ""
 }
 
