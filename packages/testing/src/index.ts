@@ -3,6 +3,8 @@
  *
  * @since 0.1.0
  */
+export * as FakeSandbox from "./FakeSandbox.js"
 export * as HistoryValidator from "./HistoryValidator.js"
+export * as JournalConformance from "./JournalConformance.js"
 export * as ScriptedApproval from "./ScriptedApproval.js"
 export * as ScriptedModel from "./ScriptedModel.js"
