@@ -1,9 +1,19 @@
+import { relative } from "node:path"
+
 /**
  * A vitest reporter that ends a run with one line for machines, `N passed, N failed`, and names
  * what was skipped and why. With CAPSTAN_FAIL_ON_SKIP=1 a skipped test fails the run, so that a
  * machine that lacks a system part cannot look green.
  */
 export default class ClosingLine {
+  /** @type {ReadonlyArray<string>} */
+  #lines = []
+
+  onInit() {
+    // Vitest writes its own summary after the reporters ran: what must come last waits for the end.
+    process.once("exit", () => this.#lines.forEach((line) => console.log(line)))
+  }
+
   /**
    * @param {ReadonlyArray<import("vitest/node").TestModule>} modules
    * @param {ReadonlyArray<unknown>} unhandledErrors
@@ -16,16 +26,20 @@ export default class ClosingLine {
     const suites = modules.flatMap((module) => [...module.children.allSuites()])
     const broken = [...modules, ...suites].filter((part) => part.errors().length > 0).length
     const failed = tests.filter((test) => test.result().state === "failed").length + broken + unhandledErrors.length
+    const skipFails = skipped.length > 0 && process.env["CAPSTAN_FAIL_ON_SKIP"] === "1"
 
-    for (const test of skipped) {
-      const result = test.result()
-      const reason = result.state === "skipped" && result.note !== undefined ? `: ${result.note}` : ""
-      console.log(`skipped ${test.module.moduleId.split("/").slice(-3).join("/")} > ${test.fullName}${reason}`)
-    }
-    if (skipped.length > 0 && process.env["CAPSTAN_FAIL_ON_SKIP"] === "1") {
-      console.log("CAPSTAN_FAIL_ON_SKIP=1: a skipped test fails this run")
-      process.exitCode = 1
-    }
-    console.log(`${passed} passed, ${failed} failed${skipped.length > 0 ? `, ${skipped.length} skipped` : ""}`)
+    if (skipFails) process.exitCode = 1
+    this.#lines = [
+      ...skipped.map(skippedLine),
+      ...(skipFails ? ["CAPSTAN_FAIL_ON_SKIP=1: a skipped test fails this run"] : []),
+      `${passed} passed, ${failed} failed${skipped.length > 0 ? `, ${skipped.length} skipped` : ""}`
+    ]
   }
+}
+
+/** @param {import("vitest/node").TestCase} test */
+const skippedLine = (test) => {
+  const result = test.result()
+  const reason = result.state === "skipped" && result.note !== undefined ? `: ${result.note}` : ""
+  return `skipped ${relative(process.cwd(), test.module.moduleId)} > ${test.fullName}${reason}`
 }
