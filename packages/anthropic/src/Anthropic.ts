@@ -4,7 +4,7 @@
  * @since 0.1.0
  */
 import type Sdk from "@anthropic-ai/sdk"
-import { ModelDelta } from "@capstan/core/ModelDelta"
+import * as CallAssembly from "@capstan/core/CallAssembly"
 import * as ModelFailure from "@capstan/core/ModelFailure"
 import { type Model, ModelProvider, type ModelRequest } from "@capstan/core/ModelProvider"
 import * as ModelRetry from "@capstan/core/ModelRetry"
@@ -107,7 +107,7 @@ export const make = Effect.fn("Anthropic.make")(function*(
       waitsFor: anthropicResponse.waitsFor
     }).pipe(
       ModelStream.decode(anthropicResponse.decoder(target)),
-      Stream.map(withNames(names)),
+      Stream.map(CallAssembly.mapCalls({ name: names.fromWire })),
       ModelRetry.retry({
         policy,
         transient: (error) => ModelRetry.isTransient(error) && ModelFailure.isPassing(error)
@@ -173,15 +173,4 @@ const toThinking = (thinking: Thinking, maxTokens: number): Sdk.Messages.Thinkin
   }
   const budget = Math.min(thinking.budgetTokens, maxTokens - 1)
   return budget < 1024 ? undefined : { type: "enabled", budget_tokens: budget }
-}
-
-const withNames = (names: ToolNames.WireNames) => (delta: ModelDelta): ModelDelta => {
-  switch (delta._tag) {
-    case "ToolCallStart":
-      return ModelDelta.ToolCallStart({ ...delta, name: names.fromWire(delta.name) })
-    case "ToolCallEnd":
-      return ModelDelta.ToolCallEnd({ ...delta, call: { ...delta.call, name: names.fromWire(delta.call.name) } })
-    default:
-      return delta
-  }
 }

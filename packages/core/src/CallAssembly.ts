@@ -153,6 +153,30 @@ export const isWhole = (call: OpenCall): boolean => read(call).arguments !== nul
  */
 export const cutByLength = "the limit of the answer was reached; send it again, smaller"
 
+/**
+ * Gives the calls of an answer the names and arguments that the rest of the program knows: `name` maps a wire name back,
+ * `read` a whole call whose name is mapped already.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const mapCalls = (options: {
+  readonly name: (wireName: string) => string
+  readonly read?: (call: ToolCall.ToolCall) => ToolCall.ToolCall
+}) =>
+(delta: ModelDelta): ModelDelta => {
+  switch (delta._tag) {
+    case "ToolCallStart":
+      return ModelDelta.ToolCallStart({ ...delta, name: options.name(delta.name) })
+    case "ToolCallEnd": {
+      const call = { ...delta.call, name: options.name(delta.call.name) }
+      return ModelDelta.ToolCallEnd({ index: delta.index, call: options.read?.(call) ?? call })
+    }
+    default:
+      return delta
+  }
+}
+
 const startOf = (call: OpenCall): ModelDelta =>
   ModelDelta.ToolCallStart({ index: call.index, id: call.id, name: call.name })
 

@@ -3,4 +3,5 @@
  *
  * @since 0.1.0
  */
-export {}
+export * as OpenAi from "./OpenAi.js"
+export * as OpenAiCompatible from "./OpenAiCompatible.js"
