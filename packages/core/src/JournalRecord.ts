@@ -69,7 +69,7 @@ export type ResponsePart = typeof ResponsePart.Type
  * - `Asked`, `Decided`: the questions of a batch and the answer.
  * - `Intent`: the handler of a call is about to run, with exactly these arguments.
  * - `ProcessStarted`: a call started a process group.
- * - `Settled`: how a call ended; exactly one per call.
+ * - `Settled`: how a call ended; exactly one per call. `note` is what the loop adds for the model.
  * - `Recovered`: a batch that a crash cut off was closed.
  * - `TurnEnded`: the turn is over.
  *
@@ -92,8 +92,7 @@ export const JournalRecord = Schema.Union(
     parts: Schema.Array(ResponsePart),
     finish: Schema.Literal("stop", "tool-calls", "length", "refusal", "other"),
     usage: Schema.NullOr(Usage),
-    prices: Schema.NullOr(Prices),
-    repairs: Schema.Array(Repair)
+    prices: Schema.NullOr(Prices)
   }),
   Schema.TaggedStruct("Voided", { turn: Schema.Number, iteration: Schema.Number, reason: Schema.String }),
   Schema.TaggedStruct("Planned", {
@@ -116,6 +115,7 @@ export const JournalRecord = Schema.Union(
   Schema.TaggedStruct("Settled", {
     ref: CallRef,
     outcome: Outcome,
+    note: Schema.NullOr(Schema.String),
     reads: Schema.Array(FileRead),
     durationMillis: Schema.Number
   }),

@@ -100,6 +100,8 @@ export interface Tool<out R = never> {
   /** Polling tools are left out of loop detection. */
   readonly polls: boolean
   readonly outputCut: OutputCut
+  /** The text must reach the model as it is (it will be matched against again): only secrets are taken out. */
+  readonly verbatim: boolean
   readonly prepare: (
     args: Readonly<Record<string, unknown>>
   ) => Either.Either<PreparedCall<R>, ReadonlyArray<Finding>>
@@ -121,6 +123,7 @@ export interface Options<A, B, E, R> {
   readonly idempotent?: boolean
   readonly polls?: boolean
   readonly outputCut?: OutputCut
+  readonly verbatim?: boolean
   readonly timeout?: Duration.DurationInput | ((args: A) => Duration.DurationInput | undefined)
   readonly paths?: (args: A) => ReadonlyArray<PathUse>
   readonly summary?: (args: A) => string
@@ -250,6 +253,7 @@ const assemble = <A, B, E, R>(name: string, options: Options<A, B, E, R>, codec:
     idempotent: options.idempotent ?? safety === "read-only",
     polls: options.polls ?? false,
     outputCut: options.outputCut ?? "head",
+    verbatim: options.verbatim ?? false,
     prepare: (raw) => Either.map(codec.decode(raw), (args) => prepared(name, safety, options, codec, raw, args))
   }
 }

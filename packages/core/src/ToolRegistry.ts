@@ -11,6 +11,7 @@ import * as Order from "effect/Order"
 import * as Schema from "effect/Schema"
 import type { ToolDefinition } from "./ModelProvider.js"
 import type { PreparedCall, Tool } from "./Tool.js"
+import * as ToolName from "./ToolName.js"
 
 /**
  * Tools that cannot stand together: a name is taken twice (an alias included), or is not a name that models can write
@@ -26,8 +27,8 @@ export class RegistryError extends Schema.TaggedError<RegistryError>("@capstan/c
 }) {}
 
 /**
- * Tools that are ready to run: definitions sorted by name, and each tool by its name. A plain value, so that planning stays
- * pure.
+ * Tools that are ready to run: definitions sorted by name, each tool by its name, and the names that models may mean. A
+ * plain value, so that planning stays pure.
  *
  * @since 0.1.0
  * @category models
@@ -35,6 +36,7 @@ export class RegistryError extends Schema.TaggedError<RegistryError>("@capstan/c
 export interface ToolSet {
   readonly definitions: ReadonlyArray<ToolDefinition>
   readonly byName: ReadonlyMap<string, Tool>
+  readonly names: ToolName.NameIndex
 }
 
 /**
@@ -81,7 +83,8 @@ export const toolSet = (tools: ReadonlyArray<Tool>): Either.Either<ToolSet, Regi
   }
   return Either.right({
     definitions: sorted.map((tool) => tool.definition),
-    byName: new Map(sorted.map((tool) => [tool.definition.name, tool]))
+    byName: new Map(sorted.map((tool) => [tool.definition.name, tool])),
+    names: ToolName.index(sorted.map((tool) => ({ name: tool.definition.name, aliases: tool.aliases })))
   })
 }
 

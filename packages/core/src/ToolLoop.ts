@@ -1,0 +1,353 @@
+/**
+ * The tool loop: a message goes to a model, the calls of its answer are planned, approved, run and journaled, the results go
+ * back, until the model answers in words.
+ *
+ * @since 0.1.0
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Queue from "effect/Queue"
+import * as Stream from "effect/Stream"
+import * as Take from "effect/Take"
+import { Approval, type Decision } from "./Approval.js"
+import * as Batch from "./Batch.js"
+import * as Content from "./Content.js"
+import { Event } from "./Event.js"
+import { Journal, type JournalError, type LeaseError } from "./Journal.js"
+import { Limits } from "./Limits.js"
+import * as LiveSession from "./LiveSession.js"
+import { ModelProvider } from "./ModelProvider.js"
+import { Redaction } from "./Redaction.js"
+import * as Recovery from "./Recovery.js"
+import { ConfigurationError, type RunError } from "./RunError.js"
+import { Sandbox } from "./Sandbox.js"
+import * as SessionState from "./SessionState.js"
+import type { Outcome } from "./Outcome.js"
+import * as ToolExecutor from "./ToolExecutor.js"
+import * as ToolFailure from "./ToolFailure.js"
+import { ToolRegistry } from "./ToolRegistry.js"
+import * as Turn from "./Turn.js"
+import type { TurnResult } from "./TurnResult.js"
+
+/**
+ * What a loop is made with. Defaults: mode `enabled`, no instructions.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface LoopOptions {
+  readonly mode?: Turn.Mode
+  readonly instructions?: string
+}
+
+/**
+ * A turn. Without `message` the session's last turn goes on where it stopped. `model` is the provider's model id, `user`
+ * whose notes tools may use, `workspace` the project that the session is listed under; what is left out is the session's or
+ * the default.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface RunOptions {
+  readonly session: string
+  readonly message?: string | ReadonlyArray<Content.ContentPart>
+  readonly model?: string
+  readonly user?: string
+  readonly workspace?: string
+  readonly instructions?: string
+}
+
+/**
+ * What a turn that ended `awaiting` waits for: a decision over its questions, or a result for each of its calls.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface SupplyOptions extends Omit<RunOptions, "message"> {
+  readonly decision?: Decision
+  readonly results?: ReadonlyArray<{
+    readonly position: number
+    readonly content: string | ReadonlyArray<Content.ContentPart>
+    readonly isError?: boolean
+  }>
+}
+
+/**
+ * The tool loop. Interrupting a run cancels its turn: running calls are interrupted, every call gets a result, and the
+ * journal has it all before the interruption is through.
+ *
+ * @since 0.1.0
+ * @category services
+ */
+export class ToolLoop extends Context.Tag("@capstan/core/ToolLoop")<ToolLoop, {
+  readonly run: (options: RunOptions) => Effect.Effect<TurnResult, RunError>
+  readonly stream: (options: RunOptions) => Stream.Stream<Event, RunError>
+  readonly supply: (options: SupplyOptions) => Effect.Effect<TurnResult, RunError>
+  readonly recover: (options: {
+    readonly session: string
+    readonly choice: Recovery.RecoveryChoice
+    readonly workspace?: string
+  }) => Effect.Effect<Recovery.RecoveryReport, JournalError | LeaseError | ConfigurationError>
+}>() {}
+
+/**
+ * Runs a turn to its end.
+ *
+ * @since 0.1.0
+ * @category accessors
+ */
+export const run = (options: RunOptions): Effect.Effect<TurnResult, RunError, ToolLoop> =>
+  Effect.flatMap(ToolLoop, (loop) => loop.run(options))
+
+/**
+ * Runs a turn and tells what happens; the last event is `Final`. A slow consumer slows the run, closing the stream cancels
+ * it.
+ *
+ * @since 0.1.0
+ * @category accessors
+ */
+export const stream = (options: RunOptions): Stream.Stream<Event, RunError, ToolLoop> =>
+  Stream.unwrap(Effect.map(ToolLoop, (loop) => loop.stream(options)))
+
+/**
+ * Goes on with a turn that ended `awaiting`.
+ *
+ * @since 0.1.0
+ * @category accessors
+ */
+export const supply = (options: SupplyOptions): Effect.Effect<TurnResult, RunError, ToolLoop> =>
+  Effect.flatMap(ToolLoop, (loop) => loop.supply(options))
+
+/**
+ * Closes a batch that a crash cut off. Runs no tool and calls no model; `run` without a message then goes on.
+ *
+ * @since 0.1.0
+ * @category accessors
+ */
+export const recover = (options: {
+  readonly session: string
+  readonly choice: Recovery.RecoveryChoice
+  readonly workspace?: string
+}): Effect.Effect<Recovery.RecoveryReport, JournalError | LeaseError | ConfigurationError, ToolLoop> =>
+  Effect.flatMap(ToolLoop, (loop) => loop.recover(options))
+
+/**
+ * A loop with options of its own.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerOptions = (
+  options: LoopOptions
+): Layer.Layer<ToolLoop, never, ModelProvider | ToolRegistry | Approval | Journal | Sandbox> =>
+  Layer.effect(ToolLoop, make(options))
+
+/**
+ * The loop with its defaults: tools enabled, no instructions of its own.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer: Layer.Layer<ToolLoop, never, ModelProvider | ToolRegistry | Approval | Journal | Sandbox> = layerOptions({})
+
+/** Sessions whose state is kept between turns, so that going on does not read the whole journal again. */
+const keptStates = 64
+
+/** Events that a slow consumer may be behind. */
+const eventCapacity = 64
+
+type Emit = (event: Event) => Effect.Effect<void>
+
+const silent: Emit = () => Effect.void
+
+const make = (defaults: LoopOptions) =>
+  Effect.gen(function*() {
+    const provider = yield* ModelProvider
+    const registry = yield* ToolRegistry
+    const approval = yield* Approval
+    const journal = yield* Journal
+    const sandbox = yield* Sandbox
+    const limits = yield* Limits
+    const redactor = yield* Redaction
+    const states = new Map<string, SessionState.SessionState>()
+
+    const keep = (session: LiveSession.LiveSession) =>
+      Effect.sync(() => {
+        states.delete(session.id)
+        states.set(session.id, session.state())
+        for (const id of [...states.keys()].slice(0, -keptStates)) states.delete(id)
+      })
+
+    const opened = (options: { readonly session: string; readonly workspace?: string }) =>
+      journal.open({ session: options.session, project: options.workspace ?? sandbox.files.workingDirectory }).pipe(
+        Effect.flatMap((open) => LiveSession.make(open, states.get(open.id) ?? SessionState.empty)),
+        Effect.tap((session) => Effect.addFinalizer(() => keep(session)))
+      )
+
+    const environmentOf = (session: LiveSession.LiveSession, options: Omit<RunOptions, "message">, emit: Emit) =>
+      Effect.gen(function*() {
+        const { open } = session.state()
+        const environment: Turn.Environment = {
+          session,
+          sandbox,
+          limits,
+          redactor,
+          fingerprint: journal.fingerprint,
+          user: options.user ?? open?.user ?? undefined,
+          emit,
+          approval,
+          tools: yield* registry.tools,
+          provider,
+          model: yield* provider.model(options.model ?? open?.model),
+          mode: defaults.mode ?? "enabled",
+          instructions: options.instructions ?? defaults.instructions ?? ""
+        }
+        return environment
+      })
+
+    const begin = (
+      environment: Turn.Environment,
+      message: RunOptions["message"]
+    ): Effect.Effect<void, ConfigurationError | JournalError | LeaseError> => {
+      const { model, session, user } = environment
+      const state = session.state()
+      if (message === undefined && state.open === null) {
+        return new ConfigurationError({ message: `Session ${session.id} has nothing to go on with. Give a message.` })
+      }
+      const started = message === undefined ? Effect.void : session.commit([{
+        _tag: "TurnStarted",
+        turn: state.turns,
+        content: redactedContent(message, redactor.redact),
+        provider: model.provider,
+        model: model.id,
+        user: user ?? null,
+        instructionsHash: journal.fingerprint(environment.instructions)
+      }])
+      return Effect.flatMap(started, () =>
+        environment.emit(Event.TurnStarted({
+          session: session.id,
+          turn: session.state().turns - 1,
+          provider: model.provider,
+          model: model.id
+        })))
+    }
+
+    const cancelling = (environment: Turn.Environment) =>
+      Effect.onInterrupt(() =>
+        Turn.cancel(environment).pipe(
+          Effect.catchAll((error) => Effect.logError("The cancelled turn could not be journaled", error))
+        )
+      )<TurnResult, RunError, never>
+
+    const drive = (options: RunOptions, emit: Emit): Effect.Effect<TurnResult, RunError> =>
+      Effect.scoped(Effect.gen(function*() {
+        const session = yield* opened(options)
+        const report = yield* Recovery.inspect(session, sandbox)
+        if (report !== undefined) return yield* Recovery.unfinished(session, report)
+        const environment = yield* environmentOf(session, options, emit)
+        return yield* cancelling(environment)(Effect.zipRight(begin(environment, options.message), Turn.drive(environment)))
+      }))
+
+    return ToolLoop.of({
+      run: (options) => drive(options, silent),
+      stream: (options) => streamed((emit) => drive(options, emit)),
+      supply: (options) =>
+        Effect.scoped(Effect.gen(function*() {
+          const session = yield* opened(options)
+          const environment = yield* environmentOf(session, options, silent)
+          return yield* cancelling(environment)(
+            Effect.zipRight(supplied(environment, options), Turn.drive(environment))
+          )
+        })),
+      recover: ({ choice, ...options }) =>
+        Effect.scoped(Effect.gen(function*() {
+          const session = yield* opened(options)
+          const report = yield* Recovery.inspect(session, sandbox)
+          if (report === undefined) {
+            return yield* new ConfigurationError({ message: `Session ${session.id} has no unfinished calls.` })
+          }
+          yield* Recovery.close({
+            session,
+            tools: yield* registry.tools,
+            choice,
+            report,
+            contextOf: ({ ref }) => ToolExecutor.contextOf({
+              session, sandbox, limits, redactor, fingerprint: journal.fingerprint, user: undefined, emit: silent
+            }, ref, { capacity: limits.maxOutputBytes, reads: [], printed: () => undefined })
+          })
+          return report
+        }))
+    })
+  })
+
+const redactedContent = (
+  message: string | ReadonlyArray<Content.ContentPart>,
+  redact: (text: string) => string
+): ReadonlyArray<Content.ContentPart> =>
+  (typeof message === "string" ? [Content.text(message)] : message).map((part) =>
+    part.type === "text" ? Content.text(redact(part.text)) : part
+  )
+
+const supplied = (environment: Turn.Environment, { decision, results }: SupplyOptions) =>
+  Effect.gen(function*() {
+    const { redactor, session } = environment
+    const { batch, end } = session.state()
+    if (batch === null || end !== "awaiting") {
+      return yield* new ConfigurationError({ message: `Session ${session.id} waits for nothing.` })
+    }
+    if (decision !== undefined && batch.questions.length > 0) {
+      return yield* Batch.answer(
+        Turn.batchEnvironment(environment),
+        { ...batch, circumstances: { disabled: false, outOfIterations: false, lastCutOff: false } },
+        batch.questions,
+        decision
+      )
+    }
+    const given = batch.calls.map(({ call, ref }) => ({
+      ref,
+      tool: call.name,
+      result: results?.find(({ position }) => position === ref.position)
+    }))
+    const missing = given.filter(({ result }) => result === undefined)
+    if (missing.length > 0) {
+      return yield* new ConfigurationError({
+        message: `Give a result for each call; missing: ${missing.map(({ ref, tool }) => `${tool} (${ref.position})`).join(", ")}.`
+      })
+    }
+    yield* Batch.settle(
+      environment,
+      given.flatMap(({ ref, result, tool }) =>
+        result === undefined ? [] : [{ ref, tool, outcome: suppliedOutcome(result, redactor.redact) }]
+      )
+    )
+  })
+
+const suppliedOutcome = (
+  result: NonNullable<SupplyOptions["results"]>[number],
+  redact: (text: string) => string
+): Outcome => {
+  const content = redactedContent(result.content, redact)
+  return result.isError === true
+    ? { _tag: "Failed", failure: ToolFailure.execution(Content.toText(content)) }
+    : { _tag: "Succeeded", content }
+}
+
+const streamed = (
+  drive: (emit: Emit) => Effect.Effect<TurnResult, RunError>
+): Stream.Stream<Event, RunError> =>
+  Stream.unwrapScoped(Effect.gen(function*() {
+    const queue = yield* Queue.bounded<Take.Take<Event, RunError>>(eventCapacity)
+    const put = (take: Take.Take<Event, RunError>) => Effect.ignoreLogged(Effect.exit(Queue.offer(queue, take)))
+    const emit: Emit = (event) => put(Take.of(event))
+    yield* Effect.forkScoped(drive(emit).pipe(
+      Effect.exit,
+      Effect.flatMap(Exit.match({
+        onSuccess: () => put(Take.end),
+        onFailure: (cause) => put(Take.failCause(cause))
+      }))
+    ))
+    yield* Effect.addFinalizer(() => Queue.shutdown(queue))
+    return Stream.flattenTake(Stream.fromQueue(queue))
+  }))

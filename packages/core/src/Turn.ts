@@ -1,0 +1,167 @@
+/**
+ * A user turn: response after response, until the model answers in words or something ends it.
+ *
+ * @since 0.1.0
+ */
+import * as Chunk from "effect/Chunk"
+import * as Effect from "effect/Effect"
+import * as Batch from "./Batch.js"
+import { Event } from "./Event.js"
+import type { JournalError, LeaseError } from "./Journal.js"
+import type { TurnEnd } from "./JournalRecord.js"
+import type { Model, ModelError, ModelProvider } from "./ModelProvider.js"
+import * as ModelTurn from "./ModelTurn.js"
+import * as OutputLimit from "./OutputLimit.js"
+import { cancelled } from "./ToolExecutor.js"
+import * as SessionState from "./SessionState.js"
+import type { TurnResult } from "./TurnResult.js"
+import * as Usage from "./Usage.js"
+
+/**
+ * Whether tools are offered and run: `enabled`; `parse_only` offers them and leaves running to the caller; `disabled` offers
+ * none and answers calls with an error.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Mode = "enabled" | "parse_only" | "disabled"
+
+/**
+ * What a turn is run with.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Environment extends Omit<Batch.Environment, "capacity"> {
+  readonly provider: ModelProvider["Type"]
+  readonly model: Model
+  readonly mode: Mode
+  readonly instructions: string
+}
+
+type Failure = ModelError | JournalError | LeaseError
+
+/**
+ * Goes on with the open turn of the session until it ends.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const drive = (environment: Environment): Effect.Effect<TurnResult, Failure> =>
+  Effect.gen(function*() {
+    const { emit, limits, mode, session } = environment
+    while (true) {
+      const iteration = session.state().open?.iteration ?? 0
+      const outOfIterations = iteration >= limits.maxToolIterationsPerUserTurn
+      yield* emit(Event.IterationStarted({ iteration }))
+      const response = yield* respond(environment, iteration, outOfIterations)
+      if (response.calls.length === 0) {
+        return yield* end(environment, endOf(response.finish, outOfIterations))
+      }
+      if (mode === "parse_only") return yield* end(environment, "awaiting")
+      const answered = yield* Batch.run(batchEnvironment(environment), {
+        turn: turnOf(environment),
+        iteration,
+        calls: response.calls,
+        circumstances: {
+          disabled: mode === "disabled",
+          outOfIterations,
+          lastCutOff: response.finish === "length" && response.endsWithCall
+        }
+      })
+      yield* emit(Event.IterationFinished({ iteration }))
+      if (!answered) return yield* end(environment, "awaiting")
+      if (outOfIterations) return yield* end(environment, "iterations")
+      if ((session.state().open?.streak.count ?? 0) >= limits.repeatsBeforeEnd) return yield* end(environment, "loop")
+    }
+  })
+
+const turnOf = ({ session }: Environment): number => session.state().turns - 1
+
+const respond = (environment: Environment, iteration: number, outOfIterations: boolean) =>
+  ModelTurn.respond({
+    ...environment,
+    turn: turnOf(environment),
+    iteration,
+    request: {
+      model: environment.model.id,
+      instructions: environment.instructions,
+      messages: environment.session.state().messages,
+      tools: environment.mode === "disabled" ? [] : environment.tools.definitions,
+      toolChoice: outOfIterations ? "none" : "auto",
+      maxOutputTokens: undefined
+    }
+  })
+
+const endOf = (finish: ModelTurn.Response["finish"], outOfIterations: boolean): TurnEnd => {
+  if (finish === "refusal") return "refused"
+  return outOfIterations ? "iterations" : "answered"
+}
+
+const reasons: { readonly [End in TurnEnd]: string | null } = {
+  answered: null,
+  iterations: "The limit of tool iterations in one turn was reached.",
+  budget: "The budget was used up.",
+  loop: "The same call with the same result came again and again.",
+  refused: "The model or its service refused.",
+  cancelled: "Cancelled by user",
+  awaiting: "Answers or results are needed before the turn can go on."
+}
+
+const end = (environment: Environment, end: TurnEnd): Effect.Effect<TurnResult, Failure> =>
+  Effect.suspend(() => {
+    const { emit, session } = environment
+    const state = session.state()
+    const turn = turnOf(environment)
+    const result: TurnResult = {
+      session: session.id,
+      turn,
+      text: state.open?.text ?? "",
+      calls: Chunk.toReadonlyArray(state.open?.calls ?? Chunk.empty()),
+      pending: SessionState.unsettled(state).map(({ call, ref }) => ({ ref, call })),
+      usage: state.open?.usage ?? Usage.zero,
+      cost: state.open?.cost ?? null,
+      end,
+      reason: reasons[end]
+    }
+    return session.commit([{ _tag: "TurnEnded", turn, end, reason: reasons[end] }]).pipe(
+      Effect.zipRight(emit(Event.Final({ result }))),
+      Effect.as(result)
+    )
+  })
+
+/**
+ * What the calls of the next batch are run with.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const batchEnvironment = (environment: Environment): Batch.Environment => ({
+  ...environment,
+  capacity: OutputLimit.capacity({
+    contextWindow: environment.model.contextWindow,
+    tokensInUse: environment.session.state().tokens,
+    maxOutput: environment.model.maxOutput
+  })
+})
+
+/**
+ * Ends an interrupted turn: a response that was coming in is void, every call without a result gets one.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const cancel = (
+  environment: Pick<Environment, "emit" | "session">
+): Effect.Effect<void, JournalError | LeaseError> =>
+  Effect.gen(function*() {
+    const { session } = environment
+    const { batch, open, turns } = session.state()
+    if (open === null) return
+    if (batch !== null && !batch.responded) {
+      const { iteration, turn } = batch
+      yield* session.append([{ _tag: "Voided", turn, iteration, reason: "cancelled by the user" }])
+    }
+    yield* Batch.settleRest(environment, cancelled(""))
+    yield* session.commit([{ _tag: "TurnEnded", turn: turns - 1, end: "cancelled", reason: reasons.cancelled }])
+  })
