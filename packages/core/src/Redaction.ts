@@ -151,7 +151,8 @@ const safeEnd = (text: string): number => {
   const word = Math.max(...[" ", ",", "\"", "'", ";"].map((separator) => text.lastIndexOf(separator))) + 1
   const whole = text.length - line <= maxHeldLine ? line : text.length - word <= maxHeldLine ? word : text.length
   const begin = text.lastIndexOf("-----BEGIN ")
-  const isOpen = begin >= 0 && !text.includes("-----END ", begin)
+  const end = text.indexOf("-----END ", Math.max(0, begin))
+  const isOpen = begin >= 0 && (end < 0 || end >= whole)
   return isOpen && text.length - begin <= maxHeldBlock ? Math.min(whole, begin) : whole
 }
 

@@ -133,25 +133,6 @@ export const recover = (options: {
 }): Effect.Effect<Recovery.RecoveryReport, JournalError | LeaseError | ConfigurationError, ToolLoop> =>
   Effect.flatMap(ToolLoop, (loop) => loop.recover(options))
 
-/**
- * A loop with options of its own.
- *
- * @since 0.1.0
- * @category layers
- */
-export const layerOptions = (
-  options: LoopOptions
-): Layer.Layer<ToolLoop, never, ModelProvider | ToolRegistry | Approval | Journal | Sandbox> =>
-  Layer.effect(ToolLoop, make(options))
-
-/**
- * The loop with its defaults: tools enabled, no instructions of its own.
- *
- * @since 0.1.0
- * @category layers
- */
-export const layer: Layer.Layer<ToolLoop, never, ModelProvider | ToolRegistry | Approval | Journal | Sandbox> = layerOptions({})
-
 /** Sessions whose state is kept between turns, so that going on does not read the whole journal again. */
 const keptStates = 64
 
@@ -351,3 +332,22 @@ const streamed = (
     yield* Effect.addFinalizer(() => Queue.shutdown(queue))
     return Stream.flattenTake(Stream.fromQueue(queue))
   }))
+
+/**
+ * A loop with options of its own.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerOptions = (
+  options: LoopOptions
+): Layer.Layer<ToolLoop, never, ModelProvider | ToolRegistry | Approval | Journal | Sandbox> =>
+  Layer.effect(ToolLoop, make(options))
+
+/**
+ * The loop with its defaults: tools enabled, no instructions of its own.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer: Layer.Layer<ToolLoop, never, ModelProvider | ToolRegistry | Approval | Journal | Sandbox> = layerOptions({})

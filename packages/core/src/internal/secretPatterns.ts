@@ -87,7 +87,7 @@ const keys: ReadonlyArray<Key> = [
   key("vault-token", `hv[bsr]\\.${word}{20,}`),
   key("terraform-token", `[A-Za-z0-9]{14}\\.atlasv1\\.${word}{40,}`),
   key("linear-key", "lin_(?:api|oauth)_[A-Za-z0-9]{32,}"),
-  key("notion-token", "(?:ntn_[A-Za-z0-9]{40,}|secret_[A-Za-z0-9]{43})"),
+  key("notion-token", `(?:ntn_[A-Za-z0-9]{40,}|secret_[A-Za-z0-9]{43}${stop})`),
   key("atlassian-token", `AT(?:ATT|CTT)3xFf${word}{24,}(?:=[0-9A-F]{8})?`),
   key("grafana-token", "gl(?:sa|c)_[A-Za-z0-9+/=_]{32,}"),
   key("sentry-token", "sntry[su]_[A-Za-z0-9+/=_-]{40,}"),
