@@ -224,13 +224,13 @@ export const specials = (options: {
   readonly empty: string
 }): ReadonlyArray<Special> => {
   const real = [...new Set(options.denied.map(canonical).filter((name) => name !== undefined))]
-  const isGitConfig = (name: string) => name.endsWith("/.git/config")
+  const isGitConfig = (name: string) => /\/\.git\/(modules\/.+\/)?config$/.test(name)
   const inMount = (name: string) =>
     options.mounts.some((mount) => mount.root !== name && contains(mount.root, name))
   const gitFolders = new Set([
     ...options.mounts.filter((mount) => mount.access === "rw").map((mount) => canonical(path.join(mount.root, ".git")))
       .filter((name) => name !== undefined),
-    ...real.filter(isGitConfig).map(path.dirname)
+    ...real.filter(isGitConfig).map(path.dirname).filter((folder) => exists(path.join(folder, "HEAD")))
   ])
   const masks = real.filter((name) => inMount(name) && !isGitConfig(name))
   const outermost = masks.filter((name) => !masks.some((other) => other !== name && contains(other, name)))
