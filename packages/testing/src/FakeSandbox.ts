@@ -144,14 +144,13 @@ const withFaults = (
   operations: ReturnType<typeof MemoryWorkspace.make>,
   fault: NonNullable<Options["fault"]>
 ): ReturnType<typeof MemoryWorkspace.make> => {
-  const guard =
-    <Request, A>(
-      name: Operation["name"],
-      pathOf: (request: Request) => string,
-      run: (request: Request) => Effect.Effect<A, FileError>
-    ) =>
-    (request: Request): Effect.Effect<A, FileError> =>
-      Effect.suspend(() => fault({ name, path: pathOf(request) }) ?? run(request))
+  const guard = <Request, A>(
+    name: Operation["name"],
+    pathOf: (request: Request) => string,
+    run: (request: Request) => Effect.Effect<A, FileError>
+  ) =>
+  (request: Request): Effect.Effect<A, FileError> =>
+    Effect.suspend(() => fault({ name, path: pathOf(request) }) ?? run(request))
   const path = (request: { readonly path: string }) => request.path
   return {
     decide: operations.decide,
@@ -203,7 +202,9 @@ export const layer = (
           Object.fromEntries(
             [...tree]
               .flatMap(([path, node]) =>
-                node.kind === "file" ? [[gate.display(Tree.split(path)), new TextDecoder().decode(node.bytes)] as const] : []
+                node.kind === "file"
+                  ? [[gate.display(Tree.split(path)), new TextDecoder().decode(node.bytes)] as const]
+                  : []
               )
               .sort(([left], [right]) => Tree.byName(left, right))
           )

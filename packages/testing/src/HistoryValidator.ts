@@ -145,14 +145,23 @@ const toEntry = (message: Message, index: number): Rules.Entry => {
         at,
         message.content.flatMap((part, position) =>
           part.type === "tool-call"
-            ? [{ at: `${at}.content[${position}]`, id: part.id, name: part.name, arguments: Rules.parseJson(part.arguments) }]
+            ? [{
+              at: `${at}.content[${position}]`,
+              id: part.id,
+              name: part.name,
+              arguments: Rules.parseJson(part.arguments)
+            }]
             : []
         )
       )
     case "tool":
       return Rules.results(
         at,
-        message.results.map((result, position) => ({ at: `${at}.results[${position}]`, id: result.id, name: result.name }))
+        message.results.map((result, position) => ({
+          at: `${at}.results[${position}]`,
+          id: result.id,
+          name: result.name
+        }))
       )
   }
 }
@@ -188,7 +197,13 @@ const checkParts = (
 const checkAlternation = (messages: ReadonlyArray<Message>): ReadonlyArray<Violation> =>
   messages.flatMap((message, index) =>
     message.role === messages[index - 1]?.role
-      ? [Rules.violation("roles-alternate", `messages[${index}]`, `Two messages of ${message.role} stand next to each other.`)]
+      ? [
+        Rules.violation(
+          "roles-alternate",
+          `messages[${index}]`,
+          `Two messages of ${message.role} stand next to each other.`
+        )
+      ]
       : []
   )
 

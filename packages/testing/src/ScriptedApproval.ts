@@ -121,7 +121,9 @@ export const each = (answers: Readonly<Record<number, Step>>): Step =>
     return wrong === undefined
       ? Effect.succeed({
         _tag: "Each",
-        answers: given.flatMap(({ position, step }) => step._tag === "Answer" ? [{ position, answer: step.answer }] : [])
+        answers: given.flatMap(({ position, step }) =>
+          step._tag === "Answer" ? [{ position, answer: step.answer }] : []
+        )
       })
       : Effect.dieMessage(
         `The scripted answer at position ${wrong.position} answers no single question: asked were ${describe(request)}.`

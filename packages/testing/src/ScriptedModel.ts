@@ -10,7 +10,6 @@ import { type Model, ModelError, ModelProvider, type ModelRequest } from "@capst
 import type { Usage } from "@capstan/core/Usage"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import { dual } from "effect/Function"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import * as HistoryValidator from "./HistoryValidator.js"
@@ -63,7 +62,11 @@ export type Step =
   & { readonly expect?: Expectation }
   & (
     | { readonly _tag: "Reply"; readonly reply: Reply }
-    | { readonly _tag: "Deltas"; readonly deltas: ReadonlyArray<ModelDelta>; readonly end: "complete" | "hang" | ModelError }
+    | {
+      readonly _tag: "Deltas"
+      readonly deltas: ReadonlyArray<ModelDelta>
+      readonly end: "complete" | "hang" | ModelError
+    }
     | { readonly _tag: "Respond"; readonly respond: (request: ModelRequest, n: number) => Step | Effect.Effect<Step> }
   )
 
@@ -231,10 +234,7 @@ export const respond = (respond: (request: ModelRequest, n: number) => Step | Ef
  * @since 0.1.0
  * @category combinators
  */
-export const expecting: {
-  (expect: Expectation): (self: Step) => Step
-  (self: Step, expect: Expectation): Step
-} = dual(2, (self: Step, expect: Expectation): Step => ({ ...self, expect }))
+export const expecting = (self: Step, expect: Expectation): Step => ({ ...self, expect })
 
 /**
  * The deltas of a reply, `Finish` included; `n` is the number of its request and makes the ids of calls that have none.

@@ -22,7 +22,9 @@ export const validateAnthropic = (
     const { content, role } = message.value
     const at = `${message.at}.content`
     if (index > 0 && role === messages[index - 1]?.value["role"]) {
-      found.push(Rules.violation("roles-alternate", message.at, `Two messages of ${Rules.show(role)} stand next to each other.`))
+      found.push(
+        Rules.violation("roles-alternate", message.at, `Two messages of ${Rules.show(role)} stand next to each other.`)
+      )
     }
     const blocks = Wire.parts(content, at, "text", found)
     switch (role) {

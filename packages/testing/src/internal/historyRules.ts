@@ -37,7 +37,12 @@ export const violation = (rule: Rule, at: string, message: string): Violation =>
 
 export const user = (at: string): Entry => ({ at, role: "user", calls: [], results: [] })
 
-export const assistant = (at: string, calls: ReadonlyArray<Call>): Entry => ({ at, role: "assistant", calls, results: [] })
+export const assistant = (at: string, calls: ReadonlyArray<Call>): Entry => ({
+  at,
+  role: "assistant",
+  calls,
+  results: []
+})
 
 export const results = (at: string, answers: ReadonlyArray<Result>): Entry => ({
   at,
@@ -99,7 +104,9 @@ const checkCalls = (entries: ReadonlyArray<Entry>, limits: Limits): ReadonlyArra
     if (typeof call.id !== "string" || !limits.id.test(call.id)) {
       found.push(violation("id-legal", call.at, `The id ${show(call.id)} does not match ${limits.id.source}.`))
     }
-    if (seen.has(call.id)) found.push(violation("id-unique", call.at, `The id ${show(call.id)} was used by an earlier call.`))
+    if (seen.has(call.id)) {
+      found.push(violation("id-unique", call.at, `The id ${show(call.id)} was used by an earlier call.`))
+    }
     seen.add(call.id)
     if (limits.name !== undefined && (typeof call.name !== "string" || !limits.name.test(call.name))) {
       found.push(violation("name-legal", call.at, `The name ${show(call.name)} does not match ${limits.name.source}.`))
@@ -160,12 +167,16 @@ const checkResults = (
       )
     } else {
       if (index < last) {
-        found.push(violation("result-order", result.at, `The result of ${show(result.id)} stands after that of a later call.`))
+        found.push(
+          violation("result-order", result.at, `The result of ${show(result.id)} stands after that of a later call.`)
+        )
       }
       last = Math.max(last, index)
       const name = calls[index]?.name
       if (result.name !== undefined && result.name !== name) {
-        found.push(violation("name-agrees", result.at, `The result is named ${show(result.name)}, its call ${show(name)}.`))
+        found.push(
+          violation("name-agrees", result.at, `The result is named ${show(result.name)}, its call ${show(name)}.`)
+        )
       }
     }
     seen.add(result.id)

@@ -70,7 +70,9 @@ export const make = (options: {
 
   const denied = (segments: ReadonlyArray<string>, access: Access): string | undefined => {
     const root = around(segments)
-    const names = (root === undefined ? segments : segments.slice(root.segments.length)).map((name) => name.toLowerCase())
+    const names = (root === undefined ? segments : segments.slice(root.segments.length)).map((name) =>
+      name.toLowerCase()
+    )
     return rules.find((rule) => (rule.access ?? [access]).includes(access) && covers(rule, names))?.names.join("/")
   }
 
@@ -107,7 +109,12 @@ export const make = (options: {
     }
     const pattern = denied(segments, access) ?? denied(collapse([...base, ...rest]), access)
     if (pattern !== undefined) {
-      return refuse("denied", `"${path}" is protected here against ${access} (deny pattern "${pattern}").`, canonical, pattern)
+      return refuse(
+        "denied",
+        `"${path}" is protected here against ${access} (deny pattern "${pattern}").`,
+        canonical,
+        pattern
+      )
     }
     if (root.mount.access === "ro" && changing.includes(access)) {
       return refuse("read-only", `"${path}" lies in "${root.mount.name}", which is read only. ${allowed}`, canonical)
@@ -127,7 +134,12 @@ export const make = (options: {
   return { tree, mounts, decide, denied, display }
 }
 
-export const enter = (gate: Gate, path: string, access: Access, followLast?: boolean): Effect.Effect<Allowed, FileError> =>
+export const enter = (
+  gate: Gate,
+  path: string,
+  access: Access,
+  followLast?: boolean
+): Effect.Effect<Allowed, FileError> =>
   Effect.suspend(() => {
     const decision = gate.decide(path, access, followLast)
     return decision._tag === "Allowed"
@@ -165,7 +177,9 @@ const lexicalRefusal = (path: string): string | undefined => {
     return "The path has a control or invisible character. Write it without."
   }
   if (/^(?:[a-z][a-z0-9+.-]*:\/\/|file:)/i.test(path)) return "The path is a URL. Give the path of a file instead."
-  if (path.startsWith("~")) return "A leading \"~\" is not expanded here. Give a path relative to the working directory."
+  if (path.startsWith("~")) {
+    return "A leading \"~\" is not expanded here. Give a path relative to the working directory."
+  }
   if (/^(?:\\\\|\/\/(?!\/)|[a-z]:[\\/])/i.test(path)) return "Network, device and drive paths are refused."
   return undefined
 }

@@ -19,7 +19,11 @@ export const search = (
 ): Effect.Effect<SearchResult, FileError> =>
   Effect.gen(function*() {
     const matcher = yield* Either.mapLeft(compile(request), (why) =>
-      Gate.failure(place, "bad-pattern", `The pattern cannot be read: ${why}. Correct it, or search for the text itself (literal).`))
+      Gate.failure(
+        place,
+        "bad-pattern",
+        `The pattern cannot be read: ${why}. Correct it, or search for the text itself (literal).`
+      ))
     const files = kind === "dir" ? visible(gate, place.segments, request.glob) : [place.segments]
     let skippedLarge = 0
     let total = 0
@@ -28,7 +32,9 @@ export const search = (
     const lines: Array<SearchLine> = []
     for (const segments of files) {
       const node = Tree.get(gate.tree, segments)
-      if (node?.kind !== "file") continue
+      if (node?.kind !== "file") {
+        continue
+      }
       if (node.bytes.length > request.maxFileBytes) {
         skippedLarge++
         continue

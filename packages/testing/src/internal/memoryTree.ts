@@ -105,7 +105,9 @@ export const canonicalise = (tree: Tree, options: {
       current = here
       continue
     }
-    if (++links > 40) return dead("bad-path", here, "The path goes through more than 40 links. Remove the loop of links.")
+    if (++links > 40) {
+      return dead("bad-path", here, "The path goes through more than 40 links. Remove the loop of links.")
+    }
     if (node.target.startsWith("/")) current = []
     for (const name of [...split(node.target)].reverse()) queue.push({ name, typed: false })
   }

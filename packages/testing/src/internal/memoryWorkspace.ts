@@ -37,7 +37,11 @@ export const make = (gate: Gate.Gate): Operations => ({
       const place = yield* Gate.enter(gate, path, "read")
       const { bytes } = yield* regular(gate, place)
       return bytes.length > maxBytes
-        ? yield* Gate.failure(place, "too-large", `"${path}" has ${bytes.length} bytes; hashes are computed up to ${maxBytes}.`)
+        ? yield* Gate.failure(
+          place,
+          "too-large",
+          `"${path}" has ${bytes.length} bytes; hashes are computed up to ${maxBytes}.`
+        )
         : digest(bytes)
     }),
   write: (options) => write(gate, options),
@@ -86,7 +90,10 @@ const existing = (gate: Gate.Gate, place: Gate.Allowed): Effect.Effect<Tree.Node
 const underFile = (gate: Gate.Gate, segments: ReadonlyArray<string>): boolean =>
   segments.some((_, index) => index > 0 && Tree.get(gate.tree, segments.slice(0, index))?.kind === "file")
 
-const regular = (gate: Gate.Gate, place: Gate.Allowed): Effect.Effect<Extract<Tree.Node, { kind: "file" }>, FileError> =>
+const regular = (
+  gate: Gate.Gate,
+  place: Gate.Allowed
+): Effect.Effect<Extract<Tree.Node, { kind: "file" }>, FileError> =>
   Effect.flatMap(existing(gate, place), (node) =>
     node.kind === "file"
       ? Effect.succeed(node)
@@ -106,7 +113,11 @@ const folders = (
   Effect.gen(function*() {
     const now = yield* Clock.currentTimeMillis
     if (underFile(gate, segments) || (Tree.get(gate.tree, segments)?.kind ?? "dir") !== "dir") {
-      return yield* Gate.failure(place, "not-a-directory", `A part of "${place.path}" is a file, not a folder. Check the path.`)
+      return yield* Gate.failure(
+        place,
+        "not-a-directory",
+        `A part of "${place.path}" is a file, not a folder. Check the path.`
+      )
     }
     Tree.makeFolders(gate.tree, segments, now)
   })
@@ -142,7 +153,11 @@ const write = (
       return yield* Gate.failure(place, "not-a-file", `"${place.path}" is a folder. Name a file in it.`)
     }
     if (options.expect === "absent" && before !== undefined) {
-      return yield* Gate.failure(place, "exists", `"${place.path}" exists already. Read it first, or choose another name.`)
+      return yield* Gate.failure(
+        place,
+        "exists",
+        `"${place.path}" exists already. Read it first, or choose another name.`
+      )
     }
     if (options.expect !== undefined && options.expect !== "absent") {
       if (before?.kind !== "file" || digest(before.bytes) !== options.expect.toLowerCase()) {
@@ -167,7 +182,11 @@ const requireMovable = (gate: Gate.Gate, place: Gate.Allowed): Effect.Effect<voi
   const mount = gate.mounts.find(({ root }) => Tree.below(place.segments, Tree.split(root)) !== undefined)
   return mount === undefined
     ? Effect.void
-    : Gate.failure(place, "denied", `"${place.path}" holds the sandbox folder "${mount.name}" and stays. Name something inside.`)
+    : Gate.failure(
+      place,
+      "denied",
+      `"${place.path}" holds the sandbox folder "${mount.name}" and stays. Name something inside.`
+    )
 }
 
 const requireFree = (gate: Gate.Gate, place: Gate.Allowed): Effect.Effect<void, FileError> => {
@@ -188,7 +207,11 @@ const remove = (gate: Gate.Gate, options: { readonly path: string; readonly recu
     const node = yield* existing(gate, place)
     const inside = node.kind === "dir" ? Tree.descendants(gate.tree, place.segments) : []
     if (inside.length > 0 && !options.recursive) {
-      return yield* Gate.failure(place, "not-empty", `The folder "${place.path}" is not empty. Remove its content too (recursive).`)
+      return yield* Gate.failure(
+        place,
+        "not-empty",
+        `The folder "${place.path}" is not empty. Remove its content too (recursive).`
+      )
     }
     yield* requireFree(gate, place)
     for (const segments of inside) gate.tree.delete(Tree.join(segments))
@@ -206,11 +229,17 @@ const move = (
     yield* requireMovable(gate, from)
     yield* requireMovable(gate, to)
     if (from.mount.name !== to.mount.name) {
-      return yield* Gate.failure(to, "bad-path", `"${from.path}" and "${to.path}" lie in different folders of the sandbox.`)
+      return yield* Gate.failure(
+        to,
+        "bad-path",
+        `"${from.path}" and "${to.path}" lie in different folders of the sandbox.`
+      )
     }
     const node = yield* existing(gate, from)
     if (node.kind === "dir") yield* requireFree(gate, from)
-    if (node.kind === "dir" && from.canonical !== to.canonical && Tree.below(from.segments, to.segments) !== undefined) {
+    if (
+      node.kind === "dir" && from.canonical !== to.canonical && Tree.below(from.segments, to.segments) !== undefined
+    ) {
       return yield* Gate.failure(to, "bad-path", `The folder "${from.path}" cannot move into itself.`)
     }
     if (from.canonical !== to.canonical) yield* requireReplaceable(gate, node, to, options.overwrite)

@@ -19,7 +19,9 @@ export const validateOpenAiChat = (body: unknown): ReadonlyArray<Violation> => {
     switch (role) {
       case "system":
       case "developer":
-        if (entries.length > 0) found.push(Rules.violation("shape", message.at, `A message of ${role} stands after the first.`))
+        if (entries.length > 0) {
+          found.push(Rules.violation("shape", message.at, `A message of ${role} stands after the first.`))
+        }
         checkContent(message, ["text"], found)
         break
       case "user":
@@ -94,7 +96,9 @@ const checkTools = (body: unknown): ReadonlyArray<Violation> => {
     return found
   }
   const list = Wire.items(tools, "tools", found)
-  if (list.length === 0) found.push(Rules.violation("shape", "tools", "An empty list of tools is refused: leave it out."))
+  if (list.length === 0) {
+    found.push(Rules.violation("shape", "tools", "An empty list of tools is refused: leave it out."))
+  }
   const chosen = Wire.field(Wire.field(choice, "function"), "name")
   return [
     ...found,

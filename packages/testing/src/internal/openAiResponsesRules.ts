@@ -63,7 +63,9 @@ const checkItemId = (item: Wire.Item, found: Array<Violation>): void => {
   const prefix = itemIds[String(kindOf(item))]
   if (id === undefined || prefix === undefined) return
   if (typeof id !== "string" || !id.startsWith(prefix) || id.length > 64) {
-    found.push(Rules.violation("id-legal", item.at, `The id of this item must begin with "${prefix}" (at most 64 characters).`))
+    found.push(
+      Rules.violation("id-legal", item.at, `The id of this item must begin with "${prefix}" (at most 64 characters).`)
+    )
   }
 }
 
@@ -110,7 +112,9 @@ const checkReasoning = (
   made: (item: Readonly<Record<string, unknown>>) => boolean,
   found: Array<Violation>
 ): void => {
-  if (!Array.isArray(item.value["summary"])) found.push(Rules.violation("shape", item.at, "Reasoning has no summary list."))
+  if (!Array.isArray(item.value["summary"])) {
+    found.push(Rules.violation("shape", item.at, "Reasoning has no summary list."))
+  }
   if (!stored && typeof item.value["encrypted_content"] !== "string") {
     found.push(Rules.violation("shape", item.at, "Without storage, reasoning needs its encrypted content."))
   }

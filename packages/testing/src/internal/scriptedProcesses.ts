@@ -1,5 +1,5 @@
 /** Commands that only a script knows. */
-import { ProcessError, type CapturedOutput, type ProcessRunner } from "@capstan/core/ProcessRunner"
+import { type CapturedOutput, ProcessError, type ProcessRunner } from "@capstan/core/ProcessRunner"
 import * as Effect from "effect/Effect"
 import type { CommandResult, Commands, RanCommand } from "../FakeSandbox.js"
 
