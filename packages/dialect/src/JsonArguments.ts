@@ -88,7 +88,7 @@ export const parse = (text: string, options: Options = {}): Either.Either<JsonAr
  */
 export const parseValue = (text: string): Either.Either<Parsed, ArgumentsError> => {
   const strict = strictly(text)
-  if (strict !== undefined) return Either.right(strict)
+  if (strict !== undefined) return exceedsDepth(text) ? tooDeep(text) : Either.right(strict)
   const unfenced = withoutFence(text)
   const rewritten = rewrite(unfenced)
   const fence = unfenced === text ? [] : [repair("fence", "a code fence around the arguments was taken off")]
@@ -96,7 +96,7 @@ export const parseValue = (text: string): Either.Either<Parsed, ArgumentsError> 
     const parsed = strictly(rewritten.json)
     if (parsed !== undefined) return Either.right({ value: parsed.value, repairs: [...fence, ...rewritten.repairs] })
   }
-  if (exceedsDepth(unfenced)) return failure("too-deep", 0, unfenced.slice(0, 20), `The arguments are nested deeper than ${maxDepth} levels.`)
+  if (exceedsDepth(unfenced)) return tooDeep(unfenced)
   const mended = unfenced.length > maxLibraryLength ? undefined : byLibrary(unfenced)
   if (mended !== undefined) return Either.right({ value: mended.value, repairs: [...fence, repair("rebuilt", "broken JSON was rebuilt as far as its structure could be seen")] })
   const place = isUnreadable(rewritten) ? rewritten : { position: 0, found: unfenced.slice(0, 20) }
@@ -179,12 +179,20 @@ const withoutFence = (text: string): string => {
   return (inner.endsWith("```") ? inner.slice(0, -3) : inner).trim()
 }
 
+const tooDeep = (text: string) => failure("too-deep", 0, text.slice(0, 20), `The arguments are nested deeper than ${maxDepth} levels.`)
+
+/** Whether brackets outside of double quotes are nested too deeply. */
 const exceedsDepth = (text: string): boolean => {
   let depth = 0
+  let quoted = false
   for (let position = 0; position < text.length; position++) {
-    const char = text[position]
-    if (char === "{" || char === "[" || char === "(") depth++
-    else if (char === "}" || char === "]" || char === ")") depth--
+    const char = text.charCodeAt(position)
+    if (quoted) {
+      if (char === 92) position++
+      else if (char === 34) quoted = false
+    } else if (char === 34) quoted = true
+    else if (char === 123 || char === 91) depth++
+    else if (char === 125 || char === 93) depth--
     if (depth > maxDepth) return true
   }
   return false

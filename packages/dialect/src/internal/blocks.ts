@@ -50,6 +50,8 @@ function* readBrackets(tape: Tape, tools: Toolbox, start: number, place: Place):
   const python = list && (yield* callFollows(tape, yield* skipSpace(tape, start + 1)))
   const extent = yield* balanced(tape, start, python ? "python" : "json")
   if (extent.kind === "failed" || (python && extent.kind === "cut")) return none(extent.at)
+  const next = extent.kind === "closed" ? yield* peek(tape, extent.at) : END
+  if (next === bracket || next === parenthesis) return none(extent.at)
   const raw = tape.slice(start, extent.at)
   const calls = python ? pythonCalls(tools, raw) : jsonCalls(tools, raw, place)
   return { calls: place === "fence" && !calls.every((call) => call.tool !== undefined) && python ? [] : calls, at: extent.at }

@@ -45,6 +45,16 @@ export const callLanguages = new Set([
   "txt", "plaintext", "markdown"
 ])
 
+/** Where a model begins to speak for somebody else: nothing behind it is its own call. */
+export const turnMarkers = [
+  "### Instruction", "### Response", "### Human", "### User", "### Assistant", "User:", "Human:", "Observation:", "<|im_start|>", "<|start_header_id|>", "<|user|>", "<start_of_turn>", "[INST]", "<tool_response>",
+  "<function_response>"
+]
+
+/** Prose right before a block that is shown and not meant: `for example`, `would look like`. */
+export const introducesExample = /\b(examples?|for instance|e\.g\.|(?:would|could|might) look like)\b[^.!?]{0,60}$/i
+
+export const turnWords = new Words(turnMarkers)
 export const openerWords = new Words([...callOpeners, ...namedElements])
 export const closerWords = new Words(callClosers)
 export const separatorWords = new Words(separators)

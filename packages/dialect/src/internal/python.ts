@@ -145,9 +145,20 @@ class Reader {
     this.name()
     const word = this.text.slice(start, this.at)
     if (literals.has(word)) return literals.get(word)
+    if (this.text[this.at] === "[") return this.subscript(start)
     if (!this.atEndOfValue()) throw new NoCall()
     this.repaired("unquoted-value", "words without quotes were read as text")
     return word.replaceAll("\\", "")
+  }
+
+  /** `data["sales"]`: something that only the tool can make sense of. */
+  private subscript(start: number): string {
+    const end = this.text.indexOf("]", this.at)
+    if (end < 0) throw new NoCall()
+    this.at = end + 1
+    if (!this.atEndOfValue()) throw new NoCall()
+    this.repaired("unquoted-value", "words without quotes were read as text")
+    return this.text.slice(start, this.at)
   }
 
   private atEndOfValue(): boolean {
@@ -162,9 +173,11 @@ class Reader {
     this.at += tripled ? 3 : 1
     const pieces: Array<string> = []
     let from = this.at
+    let lines = false
+    let quotes = false
     for (;;) {
       const char = this.text[this.at]
-      if (char === undefined) throw new NoCall()
+      if (char === undefined || (lines && quotes)) throw new NoCall()
       if (char === "\\" && !raw) {
         pieces.push(this.text.slice(from, this.at), this.escape())
         from = this.at
@@ -175,7 +188,11 @@ class Reader {
         this.at += tripled ? 3 : 1
         return pieces.join("")
       } else {
-        if (char === quote && !tripled) this.repaired("unescaped-quote", "quotes inside text were read as part of it")
+        if (char === quote && !tripled) {
+          quotes = true
+          this.repaired("unescaped-quote", "quotes inside text were read as part of it")
+        }
+        lines ||= char === "\n" && !tripled
         this.at++
       }
     }

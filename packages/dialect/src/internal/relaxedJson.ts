@@ -1,4 +1,5 @@
 import type * as ToolCall from "@capstan/core/ToolCall"
+import { isWordCode } from "./tape.js"
 
 /**
  * Why a text could not be read as JSON: an offset in UTF-16 units and what stands there.
@@ -52,7 +53,7 @@ const literals = new Map([
 
 const closingQuote = new Map([["\"", "\""], ["'", "'"], ["`", "`"], ["“", "”"], ["‘", "’"], ["„", "”"]])
 const isSpace = (char: string | undefined): boolean => char !== undefined && (char <= " " || char === "\u00a0" || char === "\ufeff") && char !== ""
-const isWord = (char: string | undefined): boolean => char !== undefined && /[\p{L}\p{N}_$]/u.test(char)
+const isWord = (code: number): boolean => isWordCode(code) || code === 43 || code === 45 || code === 46
 const jsonNumber = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/
 
 /**
@@ -246,7 +247,7 @@ class Rewriter {
 
   private word(key: boolean): boolean {
     const start = this.position
-    while (isWord(this.text[this.position]) || "+-.".includes(this.text[this.position] ?? "!")) this.position++
+    while (isWord(this.text.charCodeAt(this.position))) this.position++
     const word = this.text.slice(start, this.position)
     if (word === "") return false
     if (key) {
@@ -326,7 +327,7 @@ class Rewriter {
         this.position++
       }
     }
-    this.write(`"${pieces.join("")}"`)
+    this.write(pieces.length === 1 ? `"${pieces[0]}"` : `"${pieces.join("")}"`)
     return true
   }
 
@@ -360,8 +361,7 @@ class Rewriter {
     if (key) return char === ":"
     if (char === "}" || char === "]" || char === ",") return true
     if (char === "/" || char === "#") return next > this.position + 1
-    const line = this.text.slice(this.position + 1, next).includes("\n")
-    return line && this.keyFollows(next)
+    return next > this.position + 1 && (char === "\"" || char === "'") && this.keyFollows(next)
   }
 
   private keyFollows(at: number): boolean {

@@ -1,6 +1,6 @@
 import type { TextCall } from "../TextCall.js"
 import { type Block, readBlock, readFence } from "./blocks.js"
-import { callLanguages, openerWords, reasoning, reasoningWords } from "./markers.js"
+import { callLanguages, introducesExample, openerWords, reasoning, reasoningWords, turnWords } from "./markers.js"
 import { END, isSpaceCode, isWordCode, MORE, peek, type Reading, run, skipSpace, stands, type Tape } from "./tape.js"
 import type { Toolbox } from "./toolbox.js"
 
@@ -38,6 +38,9 @@ export class Scanner {
   private inline = 0
   /** Where the last call ended, as long as only separators stand behind it; else -1. */
   private behindCall = -1
+  private called = false
+  /** The end of the text before `at`. */
+  private tail = ""
   private readonly tape: Tape
   private readonly tools: Toolbox
 
@@ -87,6 +90,7 @@ export class Scanner {
 
   private step(unit: number, units = 1): void {
     this.at += units
+    if (this.behindCall < 0) this.tail = (this.tail.length < 400 ? this.tail : this.tail.slice(-80)) + String.fromCharCode(unit)
     if (unit === newline) this.lineStart = true
     else if (!isSpaceCode(unit)) {
       this.lineStart = false
@@ -108,6 +112,10 @@ export class Scanner {
 
   private *look(unit: number): Reading<void> {
     const atStart = this.lineStart || this.behindCall >= 0
+    if (this.called && atStart && (yield* turnWords.at(this.tape, this.at)) !== "") {
+      this.inert = Infinity
+      return this.plain(unit)
+    }
     if (unit === backtick) return yield* this.lookAtTicks()
     if ((unit === angle || unit === bracket) && this.lineStart) {
       const marker = yield* reasoningWords.at(this.tape, this.at)
@@ -152,6 +160,8 @@ export class Scanner {
   private *take(block: Block): Reading<boolean> {
     const { calls } = block
     if (calls.some((call) => call.tool !== undefined)) {
+      if (this.behindCall < 0 && introducesExample.test(this.tail)) return false
+      this.called = true
       this.emit("Call", block)
       this.blank = false
       this.behindCall = block.at
@@ -175,6 +185,7 @@ export class Scanner {
     this.emitted = block.at
     this.settled = block.at
     this.lineStart = false
+    this.tail = ""
     this.tape.discard(block.at)
   }
 
