@@ -144,8 +144,11 @@ const rules: ReadonlyArray<Rule> = [
   }
 ]
 
-/** All keys in one expression, a group for each: a text is gone through once for all of them. */
-const anyKey = new RegExp(`${start}(?:${keys.map(({ pattern }) => `(${pattern})`).join("|")})`, "g")
+/**
+ * All keys in one expression, a group for each: a text is gone through once for all of them. What sticks to the end of a key
+ * goes with it, so that nothing else begins there once the key is gone.
+ */
+const anyKey = new RegExp(`${start}(?:${keys.map(({ pattern }) => `(${pattern})`).join("|")})[A-Za-z0-9]*`, "g")
 
 const accepted = ({ accept }: Key | Rule, match: string): boolean => accept === undefined || accept(match)
 
