@@ -36,16 +36,29 @@ export const encode = (options: EncodeOptions): Sdk.Messages.MessageCreateParams
     ...(request.instructions.trim() === ""
       ? {}
       : { system: [{ type: "text", text: request.instructions, ...ephemeral }] }),
-    ...(request.tools.length === 0 ? {} : {
-      tools: request.tools.map((tool, position) => ({
-        name: options.names.toWire(tool.name),
-        ...(tool.description === "" ? {} : { description: tool.description }),
-        input_schema: toInputSchema(tool.parameters),
-        ...(position === request.tools.length - 1 ? ephemeral : {})
-      })),
-      tool_choice: toToolChoice(request.toolChoice, options.names)
-    }),
+    ...toTools(options),
     ...(thinks ? { thinking: options.thinking } : {})
+  }
+}
+
+/** A history with calls is refused without definitions: then the names alone are given, and none may be called. */
+const toTools = (options: EncodeOptions): Pick<Sdk.Messages.MessageCreateParamsStreaming, "tools" | "tool_choice"> => {
+  const { names, request } = options
+  const called = new Set(request.messages.flatMap((message) =>
+    message.role === "assistant"
+      ? message.content.flatMap((part) => part.type === "tool-call" ? [names.toWire(part.name)] : [])
+      : []
+  ))
+  const tools: ReadonlyArray<Sdk.Messages.Tool> = request.tools.length === 0
+    ? [...called].map((name) => ({ name, input_schema: { type: "object" } }))
+    : request.tools.map((tool) => ({
+      name: names.toWire(tool.name),
+      ...(tool.description === "" ? {} : { description: tool.description }),
+      input_schema: toInputSchema(tool.parameters)
+    }))
+  return tools.length === 0 ? {} : {
+    tools: tools.map((tool, position) => position === tools.length - 1 ? { ...tool, ...ephemeral } : tool),
+    tool_choice: request.tools.length === 0 ? { type: "none" } : toToolChoice(request.toolChoice, names)
   }
 }
 
@@ -80,7 +93,9 @@ const toTurns = (options: EncodeOptions): ReadonlyArray<Turn> => {
       turns.push({ role, content })
     }
   }
-  return turns[0]?.role === "user" ? turns : [{ role: "user", content: [{ type: "text", text: "(continued)" }] }, ...turns]
+  return turns[0]?.role === "assistant"
+    ? [{ role: "user", content: [{ type: "text", text: "(continued)" }] }, ...turns]
+    : turns
 }
 
 const resultsFirst = (blocks: ReadonlyArray<Block>): ReadonlyArray<Block> => [
@@ -93,11 +108,18 @@ const toBlocks = (message: Message, options: EncodeOptions): ReadonlyArray<Block
     case "user":
       return message.content.flatMap(toContent)
     case "assistant":
-      return message.content.flatMap((part) => toAssistantBlocks(part, options))
+      return withoutLastThinking(message.content.flatMap((part) => toAssistantBlocks(part, options)))
     case "tool":
       return message.results.map(toResult)
   }
 }
+
+/** An answer may not end with thinking: one that was cut off there led to nothing. */
+const withoutLastThinking = (blocks: ReadonlyArray<Block>): ReadonlyArray<Block> =>
+  blocks.slice(0, blocks.findLastIndex((block) => !isThinking(block)) + 1)
+
+const isThinking = (block: Block | undefined): boolean =>
+  block?.type === "thinking" || block?.type === "redacted_thinking"
 
 const toAssistantBlocks = (part: AssistantPart, options: EncodeOptions): ReadonlyArray<Block> => {
   switch (part.type) {
@@ -184,8 +206,7 @@ const mayThink = (turns: ReadonlyArray<Turn>): boolean => {
   if (last?.role !== "user" || !last.content.some((block) => block.type === "tool_result")) {
     return true
   }
-  const first = turns.at(-2)?.content[0]?.type
-  return first === "thinking" || first === "redacted_thinking"
+  return isThinking(turns.at(-2)?.content[0])
 }
 
 /**
