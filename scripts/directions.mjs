@@ -37,6 +37,8 @@ export const coreLayers = [
       "Outcome",
       "OutputLimit",
       "ParameterSchema",
+      "Redaction",
+      "Sanitiser",
       "ToolCall",
       "ToolFailure",
       "ToolName",
@@ -63,7 +65,25 @@ export const coreLayers = [
       "Workspace"
     ]
   },
-  { name: "steps", modules: ["CallAssembly", "ModelFailure", "ModelRetry", "ModelStream", "ModelTimeouts"] },
+  {
+    name: "steps",
+    modules: [
+      "Batch",
+      "CallAssembly",
+      "DurableStep",
+      "LiveSession",
+      "ModelFailure",
+      "ModelRetry",
+      "ModelStream",
+      "ModelTimeouts",
+      "ModelTurn",
+      "Recovery",
+      "SessionState",
+      "ToolExecutor",
+      "ToolPlan",
+      "Turn"
+    ]
+  },
   { name: "loop", modules: ["ToolLoop"] }
 ]
 
