@@ -40,7 +40,13 @@ interface Outcome {
 
 const execute = (program: string, args: ReadonlyArray<string>): Effect.Effect<Outcome> =>
   Effect.async((resume) => {
-    const child = execFile(program, [...args], { cwd: "/", env: {}, encoding: "utf8", timeout: 10_000, killSignal: "SIGKILL" }, (
+    const child = execFile(program, [...args], {
+      cwd: "/",
+      env: {},
+      encoding: "utf8",
+      timeout: 10_000,
+      killSignal: "SIGKILL"
+    }, (
       error,
       stdout,
       stderr

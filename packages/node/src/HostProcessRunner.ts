@@ -6,7 +6,7 @@
  */
 import { ProcessRunner } from "@capstan/core/ProcessRunner"
 import type { ProcessEnforcement } from "@capstan/core/ProcessRunner"
-import * as Duration from "effect/Duration"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"

@@ -33,7 +33,9 @@ import type { SandboxOptions } from "./SandboxedProcessRunner.js"
  * @category models
  */
 export interface NodeSandboxOptions
-  extends Omit<SandboxOptions, "mounts" | "deniedFiles">, Omit<NodeWorkspace.NodeWorkspaceOptions, "mounts" | "workingDirectory">
+  extends
+    Omit<SandboxOptions, "mounts" | "deniedFiles">,
+    Omit<NodeWorkspace.NodeWorkspaceOptions, "mounts" | "workingDirectory">
 {
   readonly mounts: Readonly<Record<string, string | { readonly path: string; readonly access: Mount["access"] }>>
   readonly workingDirectory?: string
@@ -75,7 +77,10 @@ export const layer = (
     const processes = NodeProcessRunner.layer({
       ...options,
       mounts,
-      deniedFiles: Effect.map(denied, (found) => [...privateFolders.filter((folder) => fs.existsSync(folder)), ...found])
+      deniedFiles: Effect.map(
+        denied,
+        (found) => [...privateFolders.filter((folder) => fs.existsSync(folder)), ...found]
+      )
     })
     return Layer.provideMerge(Sandbox.layer, Layer.merge(workspace, processes))
   }))

@@ -72,7 +72,9 @@ const inheritedDescriptors = (): ReadonlyArray<number> =>
 
 /** Temporary folders of the host are not there inside. */
 const temporaryVariables = (environment: Readonly<Record<string, string | undefined>>): Record<string, string> =>
-  Object.fromEntries(["TMPDIR", "TMP", "TEMP"].filter((name) => environment[name] !== undefined).map((name) => [name, "/tmp"]))
+  Object.fromEntries(
+    ["TMPDIR", "TMP", "TEMP"].filter((name) => environment[name] !== undefined).map((name) => [name, "/tmp"])
+  )
 
 const enforcement = (network: boolean): ProcessEnforcement => ({
   backend: "sandboxed",
@@ -106,7 +108,10 @@ export const make = (
       Effect.gen(function*() {
         const mounts = canonicalMounts(options.mounts)
         const cwd = SandboxLayout.canonical(request.cwd)
-        if (cwd === undefined || !SandboxLayout.isFolder(cwd) || !mounts.some(({ root }) => SandboxLayout.contains(root, cwd))) {
+        if (
+          cwd === undefined || !SandboxLayout.isFolder(cwd) ||
+          !mounts.some(({ root }) => SandboxLayout.contains(root, cwd))
+        ) {
           return yield* new ProcessError({
             reason: "bad-directory",
             message: `${request.cwd} is not a folder in a mount, and commands in the sandbox see nothing else.`

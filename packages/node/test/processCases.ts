@@ -1,5 +1,6 @@
 import type { OutputChunk, ProcessIdentity } from "@capstan/core/ProcessRunner"
 import { ProcessRunner } from "@capstan/core/ProcessRunner"
+import { BubblewrapProbe } from "@capstan/node"
 import { expect } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -7,6 +8,12 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
 import * as fs from "node:fs"
+
+const probed = await Effect.runPromise(BubblewrapProbe.probe())
+if (probed._tag === "Unavailable") process.stderr.write(`No sandbox tests: ${probed.message}\n`)
+
+/** Whether commands can be confined here. */
+export const confines = probed._tag === "Available"
 
 /** Command lines of living processes that carry a token or a marker, read without the code under test. */
 export const leftOver = (token: string, marker: string): ReadonlyArray<string> =>
@@ -28,11 +35,23 @@ export const makeMarker = () => `7${process.pid}.${++markers}`
 /** Commands that resist being ended; each prints `ready` once it does. */
 export const stubborn: ReadonlyArray<readonly [name: string, command: (marker: string) => string]> = [
   ["a leader that ignores TERM", (marker) => `trap '' TERM; echo ready; sleep ${marker}`],
-  ["a grandchild that ignores TERM", (marker) => `bash -c "trap '' TERM; echo ready; sleep ${marker}; sleep ${marker}" & wait`],
+  [
+    "a grandchild that ignores TERM",
+    (marker) => `bash -c "trap '' TERM; echo ready; sleep ${marker}; sleep ${marker}" & wait`
+  ],
   ["setsid", (marker) => `setsid bash -c "trap '' TERM; echo ready; sleep ${marker}; sleep ${marker}" & wait`],
-  ["a double fork", (marker) => `(setsid bash -c "trap '' TERM; echo ready; sleep ${marker}; sleep ${marker}" &) ; sleep ${marker}`],
-  ["a background child after a clean exit", (marker) => `bash -c "trap '' TERM; echo ready; sleep ${marker}; sleep ${marker}" & sleep 0.3; exit 0`],
-  ["a detached background child after a clean exit", (marker) => `(setsid bash -c "trap '' TERM; echo ready; sleep ${marker}; sleep ${marker}" &) ; sleep 0.3; exit 0`],
+  [
+    "a double fork",
+    (marker) => `(setsid bash -c "trap '' TERM; echo ready; sleep ${marker}; sleep ${marker}" &) ; sleep ${marker}`
+  ],
+  [
+    "a background child after a clean exit",
+    (marker) => `bash -c "trap '' TERM; echo ready; sleep ${marker}; sleep ${marker}" & sleep 0.3; exit 0`
+  ],
+  [
+    "a detached background child after a clean exit",
+    (marker) => `(setsid bash -c "trap '' TERM; echo ready; sleep ${marker}; sleep ${marker}" &) ; sleep 0.3; exit 0`
+  ],
   ["endless output", (marker) => `exec -a ready-${marker} yes ready`],
   ["closed stdin", (marker) => `cat; echo ready; sleep ${marker}`],
   ["a stopped child", (marker) => `sleep ${marker} & kill -STOP $!; echo ready; wait`]
@@ -40,12 +59,17 @@ export const stubborn: ReadonlyArray<readonly [name: string, command: (marker: s
 
 /** The ways in which a run is cut short. Each returns once the run has completed. */
 export const endings: ReadonlyArray<
-  readonly [name: string, end: <A, E>(run: Effect.Effect<A, E>, ready: Deferred.Deferred<void>) => Effect.Effect<unknown>]
+  readonly [
+    name: string,
+    end: <A, E>(run: Effect.Effect<A, E>, ready: Deferred.Deferred<void>) => Effect.Effect<unknown>
+  ]
 > = [
   ["timeout", (run, ready) =>
     // The timer starts with the run, as it does for a tool.
     Effect.gen(function*() {
-      const outcome = yield* Effect.exit(Effect.timeoutFail(run, { duration: "400 millis", onTimeout: () => "timeout" }))
+      const outcome = yield* Effect.exit(
+        Effect.timeoutFail(run, { duration: "400 millis", onTimeout: () => "timeout" })
+      )
       // A command that exits by itself can be over by then.
       if (Exit.isFailure(outcome)) expect(outcome).toStrictEqual(Exit.fail("timeout"))
       expect(yield* Deferred.isDone(ready)).toBe(true)

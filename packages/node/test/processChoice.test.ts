@@ -13,18 +13,28 @@ afterAll(() => fs.rmSync(root, { recursive: true, force: true }))
 /** A program that behaves like a bubblewrap of another kind. */
 const pretend = (name: string, version: string, rest: string): string => {
   const file = path.join(root, name)
-  fs.writeFileSync(file, `#!/bin/bash\n[ "$1" = --version ] && { echo "${version}"; exit; }\n${rest}\n`, { mode: 0o755 })
+  fs.writeFileSync(file, `#!/bin/bash\n[ "$1" = --version ] && { echo "${version}"; exit; }\n${rest}\n`, {
+    mode: 0o755
+  })
   return file
 }
 const old = pretend("old", "bubblewrap 0.6.2", "exit 1")
 const misnamed = pretend("misnamed", "bubblewrap 0.8.0", `echo "bwrap: Unknown option --disable-userns" >&2; exit 1`)
-const forbidden = pretend("forbidden", "bubblewrap 0.11.0", `echo "bwrap: setting up uid map: Permission denied" >&2; exit 1`)
+const forbidden = pretend(
+  "forbidden",
+  "bubblewrap 0.11.0",
+  `echo "bwrap: setting up uid map: Permission denied" >&2; exit 1`
+)
 const silent = pretend("silent", "no number", "exit 1")
-const sieve = pretend("sieve", "bubblewrap 0.8.0", `
+const sieve = pretend(
+  "sieve",
+  "bubblewrap 0.8.0",
+  `
 while [ $# -gt 0 ]; do
   case "$1" in --setenv) export "$2=$3"; shift 3 ;; --) shift; break ;; *) shift ;; esac
 done
-exec "$@"`)
+exec "$@"`
+)
 const idle = pretend("idle", "bubblewrap 0.8.0", "echo started; echo done")
 
 describe("a probe", () => {

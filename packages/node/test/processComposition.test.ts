@@ -1,5 +1,5 @@
 import { Sandbox } from "@capstan/core/Sandbox"
-import { BubblewrapProbe, DenyRules, NodeSandbox } from "@capstan/node"
+import { DenyRules, NodeSandbox } from "@capstan/node"
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { execFileSync } from "node:child_process"
@@ -8,9 +8,7 @@ import * as os from "node:os"
 import * as path from "node:path"
 import { afterAll } from "vitest"
 import * as DeniedFiles from "../src/internal/deniedFiles.js"
-
-const found = await Effect.runPromise(BubblewrapProbe.probe())
-if (found._tag === "Unavailable") console.warn(`No sandbox tests: ${found.message}`)
+import { confines } from "./processCases.js"
 
 const root = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), "capstan-composition-test-")))
 afterAll(() => fs.rmSync(root, { recursive: true, force: true }))
@@ -47,7 +45,13 @@ describe("denied files", () => {
       expect(yield* names).toEqual([...first, "workspace/deep/er/new.key"].sort())
       fs.renameSync(path.join(workspace, "deep"), path.join(workspace, "moved"))
       expect(yield* names).toEqual(
-        ["vault/id_rsa", "workspace/.env", "workspace/moved/er/SERVER.PEM", "workspace/moved/er/new.key", "workspace/secrets"]
+        [
+          "vault/id_rsa",
+          "workspace/.env",
+          "workspace/moved/er/SERVER.PEM",
+          "workspace/moved/er/new.key",
+          "workspace/secrets"
+        ]
       )
       fs.rmSync(path.join(workspace, "moved/er/new.key"))
       fs.renameSync(path.join(workspace, "moved"), path.join(workspace, "deep"))
@@ -62,58 +66,82 @@ describe("the sandbox of the machine", () => {
     grace: "100 millis"
   })
   const run = (command: string) =>
-    Effect.flatMap(Sandbox, ({ files, processes }) =>
-      processes.run({ command, cwd: files.workingDirectory, keepBytes: 10_000 }))
+    Effect.flatMap(
+      Sandbox,
+      ({ files, processes }) => processes.run({ command, cwd: files.workingDirectory, keepBytes: 10_000 })
+    )
 
-  it.live.skipIf(found._tag === "Unavailable")("denies commands what it denies file tools", () =>
-    Effect.gen(function*() {
-      const { files, weakened } = yield* Sandbox
-      expect(weakened).toEqual([])
-      for (const name of [".env", "deep/er/SERVER.PEM", "secrets/a", "data/journal.db", `${vault}/id_rsa`]) {
-        expect(yield* Effect.flip(files.read({ path: name }))).toMatchObject({ reason: "denied" })
-      }
-      const result = yield* run(
-        `pwd; cat open.txt .env.example ${vault}/note; cat .env deep/er/SERVER.PEM secrets/a data/journal.db ${vault}/id_rsa 2>/dev/null; echo x > ${vault}/new; echo x > made; true`
-      )
-      expect(result.stdout.head).toBe(`${workspace}\nworkspace/open.txtworkspace/.env.examplevault/note`)
-      expect(fs.existsSync(path.join(vault, "new"))).toBe(false)
-      expect(fs.readFileSync(path.join(workspace, "made"), "utf8")).toBe("x\n")
-    }).pipe(Effect.provide(live)))
+  it.live.skipIf(!confines)(
+    "denies commands what it denies file tools",
+    () =>
+      Effect.gen(function*() {
+        const { files, weakened } = yield* Sandbox
+        expect(weakened).toEqual([])
+        for (const name of [".env", "deep/er/SERVER.PEM", "secrets/a", "data/journal.db", `${vault}/id_rsa`]) {
+          expect(yield* Effect.flip(files.read({ path: name }))).toMatchObject({ reason: "denied" })
+        }
+        const result = yield* run(
+          `pwd; cat open.txt .env.example ${vault}/note; cat .env deep/er/SERVER.PEM secrets/a data/journal.db ${vault}/id_rsa 2>/dev/null; echo x > ${vault}/new; echo x > made; true`
+        )
+        expect(result.stdout.head).toBe(`${workspace}\nworkspace/open.txtworkspace/.env.examplevault/note`)
+        expect(fs.existsSync(path.join(vault, "new"))).toBe(false)
+        expect(fs.readFileSync(path.join(workspace, "made"), "utf8")).toBe("x\n")
+      }).pipe(Effect.provide(live))
+  )
 
-  it.live.skipIf(found._tag === "Unavailable")("holds git folders at any depth, submodules among them", () =>
-    Effect.gen(function*() {
-      const git = (folder: string, ...args: ReadonlyArray<string>) =>
-        execFileSync("git", ["-C", folder, "-c", "protocol.file.allow=always", "-c", "user.name=A", "-c", "user.email=a@b", ...args], {
-          stdio: "pipe"
-        })
-      const inner = path.join(root, "inner")
-      const outer = path.join(workspace, "packages/outer")
-      for (const folder of [inner, outer]) {
-        fs.mkdirSync(folder, { recursive: true })
-        git(folder, "init", "-q")
-        git(folder, "commit", "-q", "--allow-empty", "-m", "first")
-      }
-      git(outer, "submodule", "--quiet", "add", inner, "sub")
-      const result = yield* run(
-        `cd packages/outer; git -c user.name=A -c user.email=a@b commit -q -m second && git log --format=%s; git -C sub log --format=%s; for g in .git .git/modules/sub; do echo evil >> $g/config; echo evil > $g/hooks/post-checkout; mv $g away; done 2>/dev/null; true`
-      )
-      expect(result.stdout.head).toBe("second\nfirst\nfirst\n")
-      for (const folder of [".git", ".git/modules/sub"]) {
-        expect(fs.readFileSync(path.join(outer, folder, "config"), "utf8")).not.toContain("evil")
-        expect(fs.existsSync(path.join(outer, folder, "hooks/post-checkout"))).toBe(false)
-      }
-    }).pipe(Effect.provide(live)))
+  it.live.skipIf(!confines)(
+    "holds git folders at any depth, submodules among them",
+    () =>
+      Effect.gen(function*() {
+        const git = (folder: string, ...args: ReadonlyArray<string>) =>
+          execFileSync("git", [
+            "-C",
+            folder,
+            "-c",
+            "protocol.file.allow=always",
+            "-c",
+            "user.name=A",
+            "-c",
+            "user.email=a@b",
+            ...args
+          ], {
+            stdio: "pipe"
+          })
+        const inner = path.join(root, "inner")
+        const outer = path.join(workspace, "packages/outer")
+        for (const folder of [inner, outer]) {
+          fs.mkdirSync(folder, { recursive: true })
+          git(folder, "init", "-q")
+          git(folder, "commit", "-q", "--allow-empty", "-m", "first")
+        }
+        git(outer, "submodule", "--quiet", "add", inner, "sub")
+        const result = yield* run(
+          `cd packages/outer; git -c user.name=A -c user.email=a@b commit -q -m second && git log --format=%s; git -C sub log --format=%s; for g in .git .git/modules/sub; do echo evil >> $g/config; echo evil > $g/hooks/post-checkout; mv $g away; done 2>/dev/null; true`
+        )
+        expect(result.stdout.head).toBe("second\nfirst\nfirst\n")
+        for (const folder of [".git", ".git/modules/sub"]) {
+          expect(fs.readFileSync(path.join(outer, folder, "config"), "utf8")).not.toContain("evil")
+          expect(fs.existsSync(path.join(outer, folder, "hooks/post-checkout"))).toBe(false)
+        }
+      }).pipe(Effect.provide(live))
+  )
 
   it.live("fails where a mount does not exist", () =>
     Effect.gen(function*() {
-      const error = yield* Effect.flip(Effect.provide(Sandbox, NodeSandbox.layer({ mounts: { workspace: path.join(root, "none") } })))
+      const error = yield* Effect.flip(
+        Effect.provide(Sandbox, NodeSandbox.layer({ mounts: { workspace: path.join(root, "none") } }))
+      )
       expect(error).toMatchObject({ _tag: "FileError", reason: "not-found" })
     }))
 
   it.live("takes access, folder and fallback as they are given, and says what is weaker", () =>
     Effect.gen(function*() {
       const { files, processes, weakened } = yield* Sandbox
-      expect(files.mounts).toEqual([{ name: "shared", root: workspace, access: "rw" }, { name: "vault", root: vault, access: "ro" }])
+      expect(files.mounts).toEqual([{ name: "shared", root: workspace, access: "rw" }, {
+        name: "vault",
+        root: vault,
+        access: "ro"
+      }])
       expect(files.workingDirectory).toBe(path.join(workspace, "deep"))
       expect(weakened.length).toBeGreaterThan(0)
       expect(processes.enforcement.backend).toBe("host")

@@ -10,7 +10,15 @@ import { leftOver, makeMarker } from "./processCases.js"
 
 const runner = HostProcessRunner.layer({
   grace: "100 millis",
-  environment: { PATH: "/usr/bin:/bin", HOME: "/root", MY_TOKEN: "t", Ld_Preload: "x", HIDDEN: "1", BASH_ENV: "/tmp/x", EDITOR: "vi" },
+  environment: {
+    PATH: "/usr/bin:/bin",
+    HOME: "/root",
+    MY_TOKEN: "t",
+    Ld_Preload: "x",
+    HIDDEN: "1",
+    BASH_ENV: "/tmp/x",
+    EDITOR: "vi"
+  },
   denyEnvironment: ["hid*"],
   setEnvironment: { CI: "1", SHOWN_KEY: "written down" }
 })
@@ -51,9 +59,26 @@ layer(runner, { excludeTestServices: true })("a command on the host", (it) => {
   it.effect("gets the environment that is allowed, and the request's own", () =>
     Effect.gen(function*() {
       const processes = yield* ProcessRunner
-      const result = yield* processes.run({ command: "env | sort", cwd: "/", keepBytes: 10_000, env: { MINE: "1", CI: "2" } })
+      const result = yield* processes.run({
+        command: "env | sort",
+        cwd: "/",
+        keepBytes: 10_000,
+        env: { MINE: "1", CI: "2" }
+      })
       const names = result.stdout.head.split("\n").map((line) => line.split("=")[0])
-      expect(names).toEqual(["CAPSTAN_RUN_TOKEN", "CI", "EDITOR", "HOME", "MINE", "PATH", "PWD", "SHLVL", "SHOWN_KEY", "_", ""])
+      expect(names).toEqual([
+        "CAPSTAN_RUN_TOKEN",
+        "CI",
+        "EDITOR",
+        "HOME",
+        "MINE",
+        "PATH",
+        "PWD",
+        "SHLVL",
+        "SHOWN_KEY",
+        "_",
+        ""
+      ])
       expect(result.stdout.head).toContain("CI=2\n")
     }))
 
@@ -109,10 +134,13 @@ layer(runner, { excludeTestServices: true })("a command on the host", (it) => {
 
   it.effect("runs many at once", () =>
     Effect.gen(function*() {
-      const results = yield* Effect.forEach(Array.from({ length: 40 }, (_, index) => index), (index) => run(`echo ${index}`), {
+      const results = yield* Effect.forEach(Array.from({ length: 40 }, (_, index) => index), (index) =>
+        run(`echo ${index}`), {
         concurrency: 8
       })
-      expect(results.map((result) => Number(result.stdout.head))).toEqual(results.map((_, index) => index))
+      expect(results.map((result) =>
+        Number(result.stdout.head)
+      )).toEqual(results.map((_, index) => index))
     }))
 })
 
@@ -141,7 +169,10 @@ it.live("refuses everything when disabled", () =>
   }).pipe(Effect.provide(DisabledProcessRunner.layer)))
 
 it("takes /bin/sh where there is no bash", () => {
-  expect(HostProcessRunner.shell("a", () => true)).toEqual({ file: "/bin/bash", args: ["--noprofile", "--norc", "-c", "a"] })
+  expect(HostProcessRunner.shell("a", () => true)).toEqual({
+    file: "/bin/bash",
+    args: ["--noprofile", "--norc", "-c", "a"]
+  })
   expect(HostProcessRunner.shell("a", () => false)).toEqual({ file: "/bin/sh", args: ["-c", "a"] })
 })
 
@@ -151,14 +182,21 @@ describe("the environment of commands", () => {
     FastCheck.array(FastCheck.boolean(), { minLength: text.length, maxLength: text.length }).map((upper) =>
       [...text].map((letter, index) => upper[index] === true ? letter.toUpperCase() : letter.toLowerCase()).join("")
     )
-  const denied = FastCheck.tuple(FastCheck.constantFrom(...CommandEnvironment.credentials, ...CommandEnvironment.injection), name)
+  const denied = FastCheck.tuple(
+    FastCheck.constantFrom(...CommandEnvironment.credentials, ...CommandEnvironment.injection),
+    name
+  )
     .map(([pattern, fill]) => pattern.replaceAll("*", fill))
     .chain(anyCase)
 
-  it.prop("never holds a denied name, whatever its case", { denied, value: FastCheck.string() }, ({ denied, value }) => {
-    expect(CommandEnvironment.isDenied(denied)).toBe(true)
-    expect(CommandEnvironment.make({ inherited: { [denied]: value } })).toEqual({})
-  })
+  it.prop(
+    "never holds a denied name, whatever its case",
+    { denied, value: FastCheck.string() },
+    ({ denied, value }) => {
+      expect(CommandEnvironment.isDenied(denied)).toBe(true)
+      expect(CommandEnvironment.make({ inherited: { [denied]: value } })).toEqual({})
+    }
+  )
 
   it.prop(
     "keeps every other variable as it is",
@@ -172,7 +210,19 @@ describe("the environment of commands", () => {
   )
 
   it("keeps what only looks alike", () => {
-    for (const kept of ["PATH", "HOME", "KEYBOARD", "TOKENIZER", "MONKEY", "ENVIRONMENT", "AWSOME", "LANG", "GIT_AUTHOR_NAME"]) {
+    for (
+      const kept of [
+        "PATH",
+        "HOME",
+        "KEYBOARD",
+        "TOKENIZER",
+        "MONKEY",
+        "ENVIRONMENT",
+        "AWSOME",
+        "LANG",
+        "GIT_AUTHOR_NAME"
+      ]
+    ) {
       expect(CommandEnvironment.isDenied(kept)).toBe(false)
     }
   })

@@ -10,7 +10,9 @@ const runner = HostProcessRunner.layer({ grace: "100 millis" })
 it.prop(
   "keeps the first and last bytes of any chunks, in whole characters",
   {
-    text: FastCheck.array(FastCheck.constantFrom("a", "é", "€", "🙂", "\n"), { maxLength: 200 }).map((all) => all.join("")),
+    text: FastCheck.array(FastCheck.constantFrom("a", "é", "€", "🙂", "\n"), { maxLength: 200 }).map((all) =>
+      all.join("")
+    ),
     cuts: FastCheck.array(FastCheck.nat({ max: 40 }), { maxLength: 20 }),
     keep: FastCheck.nat({ max: 120 })
   },
@@ -52,7 +54,8 @@ layer(runner, { excludeTestServices: true })("output", (it) => {
       const { run } = yield* ProcessRunner
       const chunks: Array<string> = []
       const result = yield* run({
-        command: `printf '\\xf0\\x9f'; sleep 0.1; printf '\\x99\\x82 \\xe2'; sleep 0.1; printf '\\x82\\xac'; printf '\\xe2\\x82'`,
+        command:
+          `printf '\\xf0\\x9f'; sleep 0.1; printf '\\x99\\x82 \\xe2'; sleep 0.1; printf '\\x82\\xac'; printf '\\xe2\\x82'`,
         cwd: "/",
         keepBytes: 1000,
         onOutput: ({ text }) => Effect.sync(() => chunks.push(text))
@@ -120,7 +123,9 @@ layer(runner, { excludeTestServices: true })("output", (it) => {
   it.effect("ends the command when a callback fails unexpectedly", () =>
     Effect.gen(function*() {
       const { run } = yield* ProcessRunner
-      const exit = yield* Effect.exit(run({ command: "yes", cwd: "/", keepBytes: 10, onOutput: () => Effect.die("broken") }))
+      const exit = yield* Effect.exit(
+        run({ command: "yes", cwd: "/", keepBytes: 10, onOutput: () => Effect.die("broken") })
+      )
       expect(exit._tag).toBe("Failure")
     }))
 })

@@ -25,5 +25,8 @@ Effect.runFork(Effect.provide(
   program,
   backend === "host"
     ? HostProcessRunner.layer()
-    : NodeProcessRunner.layer({ mounts: [{ name: "workspace", root: workspace, access: "rw" }], osSandbox: "preferred" })
+    : NodeProcessRunner.layer({
+      mounts: [{ name: "workspace", root: workspace, access: "rw" }],
+      osSandbox: "preferred"
+    })
 ))

@@ -1,6 +1,6 @@
 import { ProcessRunner } from "@capstan/core/ProcessRunner"
 import type { Mount } from "@capstan/core/Workspace"
-import { BubblewrapProbe, SandboxedProcessRunner } from "@capstan/node"
+import { SandboxedProcessRunner } from "@capstan/node"
 import { describe, expect, it, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { execFileSync } from "node:child_process"
@@ -9,11 +9,7 @@ import * as net from "node:net"
 import * as os from "node:os"
 import * as path from "node:path"
 import { afterAll } from "vitest"
-import { cutShort, endings, stubborn } from "./processCases.js"
-
-const found = await Effect.runPromise(BubblewrapProbe.probe())
-if (found._tag === "Unavailable") console.warn(`No sandbox tests: ${found.message}`)
-const there = found._tag === "Available"
+import { confines, cutShort, endings, stubborn } from "./processCases.js"
 
 const root = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), "capstan-sandbox-test-")))
 const workspace = path.join(root, "workspace")
@@ -44,12 +40,18 @@ const run = (command: string, cwd = workspace) =>
 
 const options = { mounts, grace: "150 millis" } as const
 
-describe.skipIf(!there)("a sandboxed command", () => {
+describe.skipIf(!confines)("a sandboxed command", () => {
   layer(SandboxedProcessRunner.layer(options), { excludeTestServices: true })("with nothing denied", (it) => {
     it.effect("says what it enforces", () =>
       Effect.gen(function*() {
         const { enforcement } = yield* ProcessRunner
-        expect(enforcement).toEqual({ backend: "sandboxed", filesystem: true, network: true, survivors: true, weakened: [] })
+        expect(enforcement).toEqual({
+          backend: "sandboxed",
+          filesystem: true,
+          network: true,
+          survivors: true,
+          weakened: []
+        })
       }))
 
     it.effect("writes inside of a mount and nowhere else", () =>
@@ -124,7 +126,11 @@ describe.skipIf(!there)("a sandboxed command", () => {
 
     it.effect("passes exit codes and both outputs through, real pipes among them", () =>
       Effect.gen(function*() {
-        expect(yield* run("echo out; echo err | tee /dev/stderr; exit 7")).toEqual({ code: 7, out: "out\nerr\n", err: "err\n" })
+        expect(yield* run("echo out; echo err | tee /dev/stderr; exit 7")).toEqual({
+          code: 7,
+          out: "out\nerr\n",
+          err: "err\n"
+        })
         expect((yield* run("kill -9 $$")).code).toBe(137)
       }))
 
@@ -168,7 +174,9 @@ describe.skipIf(!there)("a sandboxed command", () => {
     }).pipe(Effect.provide(SandboxedProcessRunner.layer({
       ...options,
       deniedFiles: Effect.succeed(
-        [".env", "secrets", "secrets/deep/key", "key.pem", "gone.pem", "not-there"].map((name) => path.join(workspace, name))
+        [".env", "secrets", "secrets/deep/key", "key.pem", "gone.pem", "not-there"].map((name) =>
+          path.join(workspace, name)
+        )
           .concat(path.join(library, "id_rsa"), "/usr/bin/env")
       )
     }))))
@@ -200,7 +208,11 @@ describe.skipIf(!there)("a sandboxed command", () => {
       const result = yield* run(
         "echo x > .git/hooks/pre-commit; echo x > .git/config; touch .git/index; ls -A .git",
         bare
-      ).pipe(Effect.provide(SandboxedProcessRunner.layer({ ...options, mounts: [{ name: "bare", root: bare, access: "rw" }] })))
+      ).pipe(
+        Effect.provide(
+          SandboxedProcessRunner.layer({ ...options, mounts: [{ name: "bare", root: bare, access: "rw" }] })
+        )
+      )
       expect(result.out).toBe("config\nhooks\nindex\n")
       expect(fs.readdirSync(path.join(bare, ".git/hooks"))).toEqual([])
       expect(fs.readFileSync(path.join(bare, ".git/config"), "utf8")).toBe("")
@@ -225,7 +237,10 @@ describe.skipIf(!there)("a sandboxed command", () => {
   it.live("reaches the network where that is allowed, and says so", () =>
     Effect.gen(function*() {
       const { enforcement } = yield* ProcessRunner
-      expect(enforcement).toMatchObject({ network: false, weakened: ["Commands may reach the network from their sandbox."] })
+      expect(enforcement).toMatchObject({
+        network: false,
+        weakened: ["Commands may reach the network from their sandbox."]
+      })
       expect((yield* run("ls -A /sys 2>/dev/null; wc -l < /proc/net/route")).out.trim())
         .toBe(String(fs.readFileSync("/proc/net/route", "utf8").trimEnd().split("\n").length))
     }).pipe(Effect.provide(SandboxedProcessRunner.layer({ ...options, network: true }))))

@@ -37,7 +37,9 @@ const capacity = 1024 * 1024
 const failed = (cause: unknown): ProcessError =>
   new ProcessError({
     reason: "spawn",
-    message: `No pipe for the command's output could be made: ${cause instanceof Error ? cause.message : String(cause)}`,
+    message: `No pipe for the command's output could be made: ${
+      cause instanceof Error ? cause.message : String(cause)
+    }`,
     cause
   })
 

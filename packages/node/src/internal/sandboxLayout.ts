@@ -56,7 +56,14 @@ export const defaultToolFolders: ReadonlyArray<string> = [
 ]
 
 /** Secrets in the system folders, which root could read. */
-const systemSecrets = ["/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/ssl/private", "/etc/sudoers"]
+const systemSecrets = [
+  "/etc/shadow",
+  "/etc/shadow-",
+  "/etc/gshadow",
+  "/etc/gshadow-",
+  "/etc/ssl/private",
+  "/etc/sudoers"
+]
 
 /** Whether `inner` is `outer` or lies in it. */
 export const contains = (outer: string, inner: string): boolean =>
@@ -225,8 +232,7 @@ export const specials = (options: {
 }): ReadonlyArray<Special> => {
   const real = [...new Set(options.denied.map(canonical).filter((name) => name !== undefined))]
   const isGitConfig = (name: string) => /\/\.git\/(modules\/.+\/)?config$/.test(name)
-  const inMount = (name: string) =>
-    options.mounts.some((mount) => mount.root !== name && contains(mount.root, name))
+  const inMount = (name: string) => options.mounts.some((mount) => mount.root !== name && contains(mount.root, name))
   const gitFolders = new Set([
     ...options.mounts.filter((mount) => mount.access === "rw").map((mount) => canonical(path.join(mount.root, ".git")))
       .filter((name) => name !== undefined),

@@ -101,12 +101,13 @@ export const line = (member: ProcessTable.Member): string => `${member.pid} ${me
  * Ends what crashed runs left behind; one line for each process that was ended. An identity of another boot has nothing
  * left, and a group number counts only while its first process is still the same one.
  */
-export const reap = (manner: Manner) => (identities: ReadonlyArray<ProcessIdentity>): Effect.Effect<ReadonlyArray<string>> =>
-  Effect.forEach(
-    identities.filter(ProcessTable.sameBoot),
-    (identity) =>
-      Effect.suspend(() =>
-        sweep(identity, { ...manner, byGroup: ProcessTable.leaderRuns(identity), spareLeader: false })
-      ),
-    { concurrency: "unbounded" }
-  ).pipe(Effect.map((swept) => [...new Set(swept.flatMap(({ ended }) => ended.map(line)))]))
+export const reap =
+  (manner: Manner) => (identities: ReadonlyArray<ProcessIdentity>): Effect.Effect<ReadonlyArray<string>> =>
+    Effect.forEach(
+      identities.filter(ProcessTable.sameBoot),
+      (identity) =>
+        Effect.suspend(() =>
+          sweep(identity, { ...manner, byGroup: ProcessTable.leaderRuns(identity), spareLeader: false })
+        ),
+      { concurrency: "unbounded" }
+    ).pipe(Effect.map((swept) => [...new Set(swept.flatMap(({ ended }) => ended.map(line)))]))
