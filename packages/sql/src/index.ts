@@ -3,4 +3,7 @@
  *
  * @since 0.1.0
  */
-export {}
+export * as HashChain from "./HashChain.js"
+export * as LeaseOwner from "./LeaseOwner.js"
+export * as SqliteFile from "./SqliteFile.js"
+export * as SqlJournal from "./SqlJournal.js"

@@ -124,7 +124,7 @@ export const suite = <E>({ layer, name }: {
   readonly layer: Layer.Layer<Journal, E>
 }): void => {
   describe(`${name} is a journal`, () => {
-    it.scoped("numbers rows from 1 and keeps their time and order", () =>
+    it.effect("numbers rows from 1 and keeps their time and order", () =>
       Effect.gen(function*() {
         const session = yield* open("a")
         assert.deepStrictEqual(yield* session.rows({ after: 0 }), [])
@@ -138,11 +138,13 @@ export const suite = <E>({ layer, name }: {
         ])
         assert.deepStrictEqual(recordsOf(yield* session.rows({ after: 2 })), [turnStarted(2, "two")])
         assert.deepStrictEqual(yield* session.rows({ after: 3 }), [])
-      }).pipe(Effect.provide(layer)))
+      }).pipe(Effect.scoped, Effect.provide(layer)))
 
     it.effect.prop(
       "gives back what was written, however it was divided",
-      [FastCheck.array(FastCheck.tuple(FastCheck.array(records, { maxLength: 4 }), FastCheck.boolean()), { maxLength: 6 })],
+      [FastCheck.array(FastCheck.tuple(FastCheck.array(records, { maxLength: 4 }), FastCheck.boolean()), {
+        maxLength: 6
+      })],
       ([batches]) =>
         Effect.gen(function*() {
           const journal = yield* Journal
@@ -159,7 +161,7 @@ export const suite = <E>({ layer, name }: {
       { fastCheck: { numRuns: 30 } }
     )
 
-    it.scoped("takes empty batches and adds nothing", () =>
+    it.effect("takes empty batches and adds nothing", () =>
       Effect.gen(function*() {
         const session = yield* open("a")
         yield* session.commit([])
@@ -168,7 +170,7 @@ export const suite = <E>({ layer, name }: {
         yield* session.commit([])
         yield* session.commit([])
         assert.deepStrictEqual(recordsOf(yield* session.rows({ after: 0 })), [turnEnded(1)])
-      }).pipe(Effect.provide(layer)))
+      }).pipe(Effect.scoped, Effect.provide(layer)))
 
     it.effect("refuses a second opening until the first is closed, and keeps epoch and rows", () =>
       Effect.gen(function*() {
@@ -204,7 +206,7 @@ export const suite = <E>({ layer, name }: {
         assert.strictEqual(session.id, "a")
       }).pipe(Effect.provide(layer)))
 
-    it.scoped("keeps batches whole when fibers write at once", () =>
+    it.effect("keeps batches whole when fibers write at once", () =>
       Effect.gen(function*() {
         const session = yield* open("a")
         const turns = Array.from({ length: 20 }, (_, turn) => turn)
@@ -215,12 +217,14 @@ export const suite = <E>({ layer, name }: {
         )
         const written = recordsOf(yield* session.rows({ after: 0 }))
         assert.strictEqual(written.length, 40)
-        const begun = written.filter((_, index) => index % 2 === 0).map((record) => ("turn" in record ? record.turn : -1))
+        const begun = written.filter((_, index) => index % 2 === 0).map((
+          record
+        ) => ("turn" in record ? record.turn : -1))
         assert.deepStrictEqual(written, begun.flatMap((turn) => [turnStarted(turn, "m"), turnEnded(turn)]))
         assert.sameMembers(begun, turns)
-      }).pipe(Effect.provide(layer)))
+      }).pipe(Effect.scoped, Effect.provide(layer)))
 
-    it.scoped("keeps sessions apart", () =>
+    it.effect("keeps sessions apart", () =>
       Effect.gen(function*() {
         const a = yield* open("a")
         const b = yield* open("b")
@@ -229,9 +233,9 @@ export const suite = <E>({ layer, name }: {
         yield* a.append([turnEnded(4)])
         assert.deepStrictEqual(recordsOf(yield* a.rows({ after: 0 })), [1, 4].map(turnEnded))
         assert.deepStrictEqual(recordsOf(yield* b.rows({ after: 0 })), [2, 3].map(turnEnded))
-      }).pipe(Effect.provide(layer)))
+      }).pipe(Effect.scoped, Effect.provide(layer)))
 
-    it.scoped("reads a session that somebody has open, and says when there is none", () =>
+    it.effect("reads a session that somebody has open, and says when there is none", () =>
       Effect.gen(function*() {
         const journal = yield* Journal
         const missing = yield* Effect.flip(journal.read({ session: "a" }))
@@ -239,7 +243,7 @@ export const suite = <E>({ layer, name }: {
         const session = yield* open("a")
         yield* session.append([turnEnded(1)])
         assert.deepStrictEqual(recordsOf(yield* journal.read({ session: "a" })), [turnEnded(1)])
-      }).pipe(Effect.provide(layer)))
+      }).pipe(Effect.scoped, Effect.provide(layer)))
 
     it.effect("lists sessions with the latest first, of one project or of all", () =>
       Effect.gen(function*() {

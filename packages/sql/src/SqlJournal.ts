@@ -1,0 +1,191 @@
+/**
+ * The journal in an SQL database: SQLite in a file by default, Postgres by giving another client.
+ *
+ * Rows are added by single statements that check the owner's epoch and the place they belong to. On SQLite `append` is
+ * written but not synced and `commit` syncs it with all before; on Postgres both are synced.
+ *
+ * @since 0.1.0
+ */
+import { Journal, JournalError, type SessionInfo } from "@capstan/core/Journal"
+import * as SqlClient from "@effect/sql/SqlClient"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { createHmac } from "node:crypto"
+import * as HashChain from "./HashChain.js"
+import { fromSql, patiently } from "./internal/failures.js"
+import { acquire } from "./internal/lease.js"
+import * as openSession from "./internal/openSession.js"
+import { type StoredRow, toRow } from "./internal/rows.js"
+import * as tables from "./internal/tables.js"
+import * as LeaseOwner from "./LeaseOwner.js"
+import * as SqliteFile from "./SqliteFile.js"
+
+/**
+ * `lockWait`: how long a lock of another program is waited for before a `busy` (default 15 s). `leaseExpiry`: after which
+ * silence an owner on another host counts as gone (default 30 s; it gives a sign of life three times as often).
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  readonly lockWait?: Duration.DurationInput
+  readonly leaseExpiry?: Duration.DurationInput
+}
+
+interface SessionRow {
+  readonly id: string
+  readonly project: string
+  readonly title: string | null
+  readonly created: number | string
+  readonly updated: number | string
+  readonly records: number | string
+}
+
+interface ChainRow {
+  readonly head: Uint8Array
+  readonly records: number | string
+  readonly seq: number | string | null
+  readonly at: number | string
+  readonly version: number
+  readonly kind: string
+  readonly payload: string
+  readonly hash: Uint8Array
+}
+
+const make = (options: Options) =>
+  Effect.gen(function*() {
+    const sql = yield* SqlClient.SqlClient
+    const wait = Duration.decode(options.lockWait ?? "15 seconds")
+    const expiry = Duration.decode(options.leaseExpiry ?? "30 seconds")
+    const waiting = <A, E, R>(effect: Effect.Effect<A, E | JournalError, R>) =>
+      Effect.uninterruptibleMask((restore) => patiently(effect, { restore, wait }))
+
+    yield* sql.onDialectOrElse({
+      sqlite: () => Effect.mapError(SqliteFile.settle(sql), fromSql),
+      orElse: () => Effect.void
+    })
+    yield* waiting(tables.ensure)
+    const key = yield* waiting(tables.fingerprintKey)
+    const self = yield* LeaseOwner.current
+
+    const open = Effect.fn("SqlJournal.open")(
+      ({ project, session }: { readonly session: string; readonly project: string }) =>
+        Effect.uninterruptibleMask((restore) =>
+          Effect.flatMap(
+            acquire({ sql, session, project, self, expiry, wait, restore }),
+            (lease) => openSession.make({ sql, lease, expiry, wait })
+          )
+        )
+    )
+
+    const read = Effect.fn("SqlJournal.read")(function*({ session }: { readonly session: string }) {
+      const key = yield* waiting(find(sql, session))
+      const rows = yield* waiting(
+        Effect.mapError(
+          sql<
+            StoredRow
+          >`select seq, at, version, kind, payload from capstan_journal where session = ${key} order by seq`,
+          fromSql
+        )
+      )
+      return yield* Effect.forEach(rows, toRow(session))
+    })
+
+    const sessions = Effect.fn("SqlJournal.sessions")(({ project }: { readonly project: string | undefined }) => {
+      const within = project === undefined ? sql`true` : sql`project = ${project}`
+      const listed = sql<SessionRow>`select id, project, title, created, updated, records from capstan_session
+        where ${within} order by updated desc, key desc`
+      return Effect.map(waiting(Effect.mapError(listed, fromSql)), (rows) => rows.map(toInfo))
+    })
+
+    return {
+      open,
+      read,
+      sessions,
+      fingerprint: (text: string) => createHmac("sha256", key).update(text).digest("hex")
+    }
+  })
+
+const find = (sql: SqlClient.SqlClient, session: string) =>
+  Effect.gen(function*() {
+    const [row] = yield* Effect.mapError(
+      sql<{ key: number | string }>`select key from capstan_session where id = ${session}`,
+      fromSql
+    )
+    return row === undefined
+      ? yield* notFound(session)
+      : row.key
+  })
+
+const notFound = (session: string) =>
+  new JournalError({ reason: "not-found", message: `There is no session ${session}.` })
+
+const toInfo = (row: SessionRow): SessionInfo => ({
+  id: row.id,
+  project: row.project,
+  title: row.title ?? "",
+  created: Number(row.created),
+  updated: Number(row.updated),
+  records: Number(row.records)
+})
+
+/**
+ * Every place where a session's rows are not what was written: none if it is intact. Fails with `not-found` if there is no
+ * such session.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const verify: (options: {
+  readonly session: string
+}) => Effect.Effect<ReadonlyArray<HashChain.Break>, JournalError, SqlClient.SqlClient> = Effect.fn("SqlJournal.verify")(
+  function*({ session }) {
+    const sql = yield* SqlClient.SqlClient
+    // One statement, so that rows which are added meanwhile are in both or in neither.
+    const rows = yield* Effect.mapError(
+      sql<ChainRow>`select s.head, s.records, j.seq, j.at, j.version, j.kind, j.payload, j.hash
+        from capstan_session s left join capstan_journal j on j.session = s.key
+        where s.id = ${session} order by j.seq`,
+      fromSql
+    )
+    const [first] = rows
+    if (first === undefined) return yield* notFound(session)
+    return HashChain.verify({
+      session,
+      head: first.head,
+      records: Number(first.records),
+      rows: rows.flatMap(({ hash, kind, payload, version, ...row }) =>
+        row.seq === null ? [] : [{ seq: Number(row.seq), at: Number(row.at), version, kind, payload, hash }]
+      )
+    })
+  }
+)
+
+/**
+ * The journal on any SQL client, with its tables made if they are missing. A client whose connection is shared must not
+ * have a transaction open around a write to the journal.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerWith = (options: Options): Layer.Layer<Journal, JournalError, SqlClient.SqlClient> =>
+  Layer.effect(Journal, make(options))
+
+/**
+ * The journal on any SQL client, with its tables made if they are missing.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer: Layer.Layer<Journal, JournalError, SqlClient.SqlClient> = layerWith({})
+
+/**
+ * The journal in an SQLite file of its own (see {@link SqliteFile.layer}); `:memory:` lives as long as the layer.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerSqlite = (
+  options: Options & { readonly filename: string }
+): Layer.Layer<Journal, JournalError> => Layer.provide(layerWith(options), SqliteFile.layer(options))

@@ -1,0 +1,77 @@
+import { JournalError } from "@capstan/core/Journal"
+import type { SqlError } from "@effect/sql/SqlError"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
+
+type Reason = JournalError["reason"]
+
+/** SQLite's codes and Postgres' classes, the first that fits. */
+const reasons: ReadonlyArray<readonly [RegExp, Reason]> = [
+  [/^SQLITE_(BUSY|LOCKED)|^(55P03|40001|40P01)$/, "busy"],
+  [/^SQLITE_FULL|^53100$|^(ENOSPC|EDQUOT)$/, "full"],
+  [/^SQLITE_(CORRUPT|NOTADB|IOERR_SHORT_READ|IOERR_CORRUPTFS)|^XX00[12]$/, "corrupt"],
+  [/^SQLITE_(READONLY|CANTOPEN|PERM|AUTH)|^(08...|25006|28...|3D000|42501|57P0.|53300)$|^E[A-Z]+$/, "unavailable"]
+]
+
+const advice: { readonly [R in Reason]?: string } = {
+  full:
+    "The disk that holds the journal is full. What was written is intact; free some space and open the session again.",
+  corrupt: "The journal is damaged. Keep a copy of the file, then restore a backup or try `sqlite3 <file> .recover`.",
+  unavailable: "The journal cannot be opened or written. Check that its folder exists and that you may write there.",
+  io: "The journal could not be read or written. Look at the cause; what was committed is intact."
+}
+
+const codeOf = (cause: unknown): string =>
+  typeof cause === "object" && cause !== null && "code" in cause && typeof cause.code === "string" ? cause.code : ""
+
+/** A failure of the driver or of the file system, in the words of the journal. */
+export const fromCause = (cause: unknown): JournalError => {
+  const code = codeOf(cause)
+  const reason = reasons.find(([pattern]) => pattern.test(code))?.[1] ?? "io"
+  const detail = cause instanceof Error ? cause.message : String(cause)
+  return new JournalError({
+    reason,
+    message: `${advice[reason] ?? "The journal is locked."} (${
+      [code, detail].filter((text) => text !== "").join(": ")
+    })`,
+    cause
+  })
+}
+
+export const fromSql = (error: SqlError): JournalError => fromCause(error.cause ?? error)
+
+/** Gives a region the interruptibility that its caller has. */
+export type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+
+const pauses = Schedule.exponential("2 millis", 1.5).pipe(
+  Schedule.union(Schedule.spaced("50 millis")),
+  Schedule.jittered
+)
+
+/**
+ * Tries again while another program has the lock, for as long as `wait`. Only the pauses are `restore`d: once a statement
+ * has succeeded its result is not lost to an interruption.
+ */
+export const patiently = <A, E, R>(
+  effect: Effect.Effect<A, E | JournalError, R>,
+  { restore, wait }: { readonly restore: Restore; readonly wait: Duration.Duration }
+): Effect.Effect<A, E | JournalError, R> =>
+  Effect.flatMap(Schedule.driver(Schedule.upTo(pauses, wait)), (driver) => {
+    const tryAgain: Effect.Effect<A, E | JournalError, R> = Effect.catchIf(
+      effect,
+      (error): error is JournalError => error instanceof JournalError && error.reason === "busy",
+      (error) =>
+        Effect.matchEffect(restore(driver.next(error)), {
+          onFailure: () =>
+            new JournalError({
+              reason: "busy",
+              message: `Another program has had the journal locked for ${Duration.format(wait)}. ` +
+                "Close what has it open (another run, a database browser, a backup) and try again.",
+              cause: error.cause
+            }),
+          onSuccess: () => tryAgain
+        })
+    )
+    return tryAgain
+  })
