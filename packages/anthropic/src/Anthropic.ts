@@ -108,10 +108,7 @@ export const make = Effect.fn("Anthropic.make")(function*(
     }).pipe(
       ModelStream.decode(anthropicResponse.decoder(target)),
       Stream.map(CallAssembly.mapCalls({ name: names.fromWire })),
-      ModelRetry.retry({
-        policy,
-        transient: (error) => ModelRetry.isTransient(error) && ModelFailure.isPassing(error)
-      })
+      ModelRetry.retry({ policy })
     )
   }
 

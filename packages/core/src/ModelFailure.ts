@@ -102,18 +102,30 @@ export const brokenOff = (target: Target): ModelError =>
   })
 
 /**
- * Whether a lost connection may be tried again: it was there and broke, or a name could not be looked up just now. A refused
- * connection, an unknown host or a certificate that is not trusted stays what it is.
+ * Whether sending the same request again can help: rate limits, overload, a server's failure, HTTP 408 and 409, a connection
+ * that was lost or took too long to be made. A refused connection, an unknown host, a certificate that is not trusted stay
+ * what they are, and nobody waits twice for a first token.
  *
  * @since 0.1.0
  * @category combinators
  */
-export const isPassing = (error: ModelError): boolean => {
-  const { code } = rootOf(error.cause)
-  return error.reason === "timeout"
-    ? code === "UND_ERR_CONNECT_TIMEOUT" || code === "ETIMEDOUT"
-    : error.reason !== "unreachable" || !(permanent.has(code) || isTls(code) || isRedirect(rootOf(error.cause).message))
+export const isTransient = (error: ModelError): boolean => {
+  switch (error.reason) {
+    case "rate-limit":
+    case "overloaded":
+    case "server":
+      return true
+    case "unreachable":
+      return !isPermanent(rootOf(error.cause))
+    case "timeout":
+      return error.status !== undefined || error.cause !== undefined
+    default:
+      return error.status === 409
+  }
 }
+
+const isPermanent = ({ code, message }: { readonly code: string; readonly message: string }): boolean =>
+  permanent.has(code) || isTls(code) || isRedirect(message)
 
 /**
  * What a service asks to wait, in milliseconds: `retry-after-ms`, or `retry-after` as seconds or as a date. `now` is in

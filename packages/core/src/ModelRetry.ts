@@ -12,6 +12,7 @@ import * as ScheduleDecision from "effect/ScheduleDecision"
 import * as ScheduleIntervals from "effect/ScheduleIntervals"
 import * as Stream from "effect/Stream"
 import { ModelDelta } from "./ModelDelta.js"
+import * as ModelFailure from "./ModelFailure.js"
 import { ModelError, type ModelErrorReason } from "./ModelProvider.js"
 
 /**
@@ -43,18 +44,6 @@ export const defaults: RetryPolicy = {
 }
 
 /**
- * Whether sending the same request again can help: rate limits, overload, a server's failure, HTTP 408 and 409, a lost
- * connection.
- *
- * @since 0.1.0
- * @category combinators
- */
-export const isTransient = (error: ModelError): boolean =>
-  transientReasons.has(error.reason) || error.status === 408 || error.status === 409
-
-const transientReasons: ReadonlySet<ModelErrorReason> = new Set(["rate-limit", "overloaded", "server", "unreachable"])
-
-/**
  * The policy as a schedule over the errors of the attempts. Its output is the error.
  *
  * @since 0.1.0
@@ -70,13 +59,14 @@ export const schedule = (options: {
     Schedule.intersect(Schedule.recurs(options.policy.attempts - 1)),
     Schedule.zipRight(Schedule.identity<ModelError>()),
     Schedule.whileInput((error: ModelError) =>
-      (options.transient ?? isTransient)(error) && (error.retryAfterMillis ?? 0) <= options.policy.maxRetryAfterMillis
+      (options.transient ?? ModelFailure.isTransient)(error) && (error.retryAfterMillis ?? 0) <= options.policy.maxRetryAfterMillis
     ),
     Schedule.modifyDelay((error, delay) => Duration.max(delay, Duration.millis(error.retryAfterMillis ?? 0)))
   )
 
 /**
- * Runs attempts of a request until one emits its first delta, the error is not `transient`, or the policy is used up. Each
+ * Runs attempts of a request until one emits its first delta, the error is not `transient`
+ * (default: {@link ModelFailure.isTransient}), or the policy is used up. Each
  * new try is announced by a `Retry` delta. Once a delta was emitted nothing is sent again: what then ends the stream is
  * `broken`, or the timeout or bad response that it is. The final error says how many `attempts` there were.
  *
@@ -134,8 +124,11 @@ const stepper = <S extends Schedule.Schedule<ModelError, ModelError>>(policy: S,
     })
   })
 
+/** What ends a stream after its first delta, other than a timeout or an answer that cannot be read. */
+const breaks: ReadonlySet<ModelErrorReason> = new Set(["rate-limit", "overloaded", "server", "unreachable"])
+
 const broken = (error: ModelError): ModelError =>
-  transientReasons.has(error.reason)
+  breaks.has(error.reason)
     ? new ModelError({ ...fieldsOf(error), reason: "broken", message: `The answer broke off in the middle: ${error.message}` })
     : error
 

@@ -93,10 +93,7 @@ const make = <State>(settings: Settings, wire: Wire<State>): Effect.Effect<Servi
       }).pipe(
         ModelStream.decode(wire.decoder(target)),
         Stream.map(CallAssembly.mapCalls({ name: names.fromWire, read: tools.read })),
-        ModelRetry.retry({
-          policy,
-          transient: (error) => ModelRetry.isTransient(error) && ModelFailure.isPassing(error)
-        })
+        ModelRetry.retry({ policy })
       )
     }
 
