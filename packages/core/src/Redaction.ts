@@ -40,8 +40,6 @@ export interface Redactor {
    * it.
    */
   readonly redactJson: (value: unknown) => unknown
-  /** `redactJson` for what is known to be an object, such as a call's arguments. */
-  readonly redactRecord: (value: Readonly<Record<string, unknown>>) => Record<string, unknown>
   /** Whether text holds a marker, so that writing it would destroy what the marker stands for. */
   readonly containsMarker: (text: string) => boolean
   /**
@@ -115,9 +113,7 @@ const anyOf = (literals: ReadonlyArray<string>): RegExp | undefined =>
       "g"
     )
 
-type Redact = (text: string) => string
-
-const redactJson = (redact: Redact) => {
+const redactJson = (redact: (text: string) => string) => {
   const go = (value: unknown, depth: number): unknown => {
     if (typeof value === "string") {
       return redact(value)
@@ -134,18 +130,12 @@ const redactJson = (redact: Redact) => {
     if ("toJSON" in value && typeof value.toJSON === "function") {
       return go(value.toJSON(), depth + 1)
     }
-    return record(value, depth)
+    return Object.fromEntries(Object.entries(value).map(([name, item]) => [redact(name), go(item, depth + 1)]))
   }
-  const record = (value: object, depth: number): Record<string, unknown> =>
-    Object.fromEntries(Object.entries(value).map(([name, item]) => [redact(name), go(item, depth + 1)]))
-  return {
-    redactJson: (value: unknown): unknown => go(value, 0),
-    redactRecord: (value: Readonly<Record<string, unknown>>): Record<string, unknown> => record(value, 0)
-  }
+  return (value: unknown): unknown => go(value, 0)
 }
 
-/** Where the part of a stream ends that can be shown: after the last whole line (or word,
- * of a line that is too long) which is not in an open key block. */
+/** Where what can be shown ends: after the last whole line, or word of a line that is too long, outside of key blocks. */
 const safeEnd = (text: string): number => {
   const line = text.lastIndexOf("\n") + 1
   const word = Math.max(...[" ", ",", "\"", "'", ";"].map((separator) => text.lastIndexOf(separator))) + 1
@@ -173,7 +163,7 @@ export const make = (options: { readonly secrets?: ReadonlyArray<string> } = {})
   }
   return {
     redact,
-    ...redactJson(redact),
+    redactJson: redactJson(redact),
     containsMarker: (text) => markerPattern.test(text),
     redactStreaming: (state, chunk) => {
       const text = state.held + chunk

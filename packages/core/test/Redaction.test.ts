@@ -312,7 +312,7 @@ describe("Redaction.redactJson", () => {
   })
 
   it("redacts a record", () => {
-    expect(Redaction.patternsOnly.redactRecord({ a: token, b: { c: 1 } })).toEqual({
+    expect(Redaction.redactRecord(Redaction.patternsOnly, { a: token, b: { c: 1 } })).toEqual({
       a: "[redacted:github-token]",
       b: { c: 1 }
     })
