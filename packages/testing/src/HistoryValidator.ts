@@ -90,8 +90,9 @@ export interface Options {
 }
 
 /**
- * The rules that a conversation breaks, in the form in which core hands it to a provider. Names are what models wrote and
- * are not checked: providers map them to what the wire allows. Takes time in proportion to the history.
+ * The rules that a conversation breaks, in the form in which core hands it to a provider. What every provider does on the
+ * way to the wire is left to the validators of bodies: it maps names to legal ones, joins neighbours on the user's side,
+ * leaves out blank text and reasoning that leads to nothing. Takes time in proportion to the history.
  *
  * @since 0.1.0
  * @category combinators
@@ -102,7 +103,7 @@ export const validate = (
   options: Options = {}
 ): ReadonlyArray<Violation> => [
   ...Rules.check(messages.map(toEntry), { id: /^[a-zA-Z0-9_-]{1,40}$/, name: undefined }),
-  ...messages.flatMap((message, index) => checkParts(message, index, dialect, options)),
+  ...messages.flatMap((message, index) => checkParts(message, index, options)),
   ...(dialect === "anthropic" ? checkAlternation(messages) : [])
 ]
 
@@ -166,12 +167,7 @@ const toEntry = (message: Message, index: number): Rules.Entry => {
   }
 }
 
-const checkParts = (
-  message: Message,
-  index: number,
-  dialect: Dialect,
-  options: Options
-): ReadonlyArray<Violation> => {
+const checkParts = (message: Message, index: number, options: Options): ReadonlyArray<Violation> => {
   const at = `messages[${index}]`
   const parts = message.role === "tool" ? message.results : message.content
   const found: Array<Violation> = []
@@ -188,15 +184,12 @@ const checkParts = (
       )
     }
   })
-  if (dialect !== "openai-chat" && message.role === "assistant" && message.content.at(-1)?.type === "reasoning") {
-    found.push(Rules.violation("reasoning-last", at, "Nothing follows the last reasoning part."))
-  }
   return found
 }
 
 const checkAlternation = (messages: ReadonlyArray<Message>): ReadonlyArray<Violation> =>
   messages.flatMap((message, index) =>
-    message.role === messages[index - 1]?.role
+    message.role !== "user" && message.role === messages[index - 1]?.role
       ? [
         Rules.violation(
           "roles-alternate",

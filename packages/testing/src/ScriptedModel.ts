@@ -326,7 +326,7 @@ export const make = (
       const n = count++
       if (checked) {
         kept.push(request)
-        yield* valid(request, n, provider)
+        yield* valid(request, n)
       }
       const written = typeof script === "function" ? respond(script) : script[n]
       if (written === undefined) return yield* Effect.dieMessage(exhausted(script.length, n, request))
@@ -369,10 +369,8 @@ const meets = (step: Step, request: ModelRequest): Effect.Effect<void> =>
     return Effect.isEffect(result) ? Effect.orDie(result) : Effect.void
   })
 
-const valid = (request: ModelRequest, n: number, provider: string): Effect.Effect<void> => {
-  const broken = HistoryValidator.dialects.flatMap((dialect) =>
-    HistoryValidator.validateRequest(request, dialect, { provider })
-  )
+const valid = (request: ModelRequest, n: number): Effect.Effect<void> => {
+  const broken = HistoryValidator.dialects.flatMap((dialect) => HistoryValidator.validateRequest(request, dialect))
   return broken.length === 0
     ? Effect.void
     : Effect.dieMessage(
