@@ -33,10 +33,10 @@ export const none = (at: number): Block => ({ calls: [], at })
 const note = (kind: string, detail: string): ToolCall.Repair => ({ kind, detail })
 
 /**
- * Reads the call or calls that begin at `start` with `{`, `[`, `<` or a word.
+ * Reads the call or calls that begin at `start`, where the text has arrived, with `{`, `[`, `<` or a word.
  */
 export function* readBlock(tape: Tape, tools: Toolbox, start: number, place: Place): Reading<Block> {
-  const unit = yield* peek(tape, start)
+  const unit = tape.code(start)
   if (unit === brace || unit === bracket) return yield* readBrackets(tape, tools, start, place)
   if (unit === angle) return yield* readTag(tape, tools, start, place)
   if (isWordCode(unit)) return yield* readWord(tape, tools, start, place)
@@ -44,9 +44,9 @@ export function* readBlock(tape: Tape, tools: Toolbox, start: number, place: Pla
 }
 
 function* readBrackets(tape: Tape, tools: Toolbox, start: number, place: Place): Reading<Block> {
-  const marker = place === "explicit" ? "" : yield* openerWords.at(tape, start)
+  const list = tape.code(start) === bracket
+  const marker = list && place !== "explicit" ? yield* openerWords.at(tape, start) : ""
   if (marker !== "") return yield* readMarked(tape, tools, start, marker)
-  const list = (yield* peek(tape, start)) === bracket
   const python = list && (yield* callFollows(tape, yield* skipSpace(tape, start + 1)))
   const extent = yield* balanced(tape, start, python ? "python" : "json")
   if (extent.kind === "failed" || (python && extent.kind === "cut")) return none(extent.at)
@@ -131,10 +131,13 @@ function* readBody(tape: Tape, tools: Toolbox, start: number, marker: string): R
 /** JSON that no bracket count can end: its block's closing tag does. */
 function* readBroken(tape: Tape, tools: Toolbox, start: number, from: number, marker: string): Reading<Block> {
   const closer = marker.startsWith("<") && !marker.startsWith("<|") && !marker.startsWith("<｜") ? `</${marker.slice(1)}` : ""
-  if (closer === "") return none(from)
+  if (closer === "" || tape.isAbsent(closer)) return none(from)
   for (let at = from;; at++) {
     const unit = yield* peek(tape, at)
-    if (unit === END) return none(from)
+    if (unit === END) {
+      tape.noteAbsent(closer)
+      return none(from)
+    }
     if (unit !== angle) continue
     if (yield* stands(tape, at, closer)) {
       const calls = jsonCalls(tools, tape.slice(start, at), "explicit")

@@ -129,10 +129,14 @@ function* readEntries(tape: Tape, start: number): Reading<{ readonly entries: Re
 
 /** The first closing tag behind which another tag follows; a closing tag in the middle of a text belongs to the text. */
 function* findCloser(tape: Tape, start: number, closer: string): Reading<number> {
+  if (tape.isAbsent(closer)) return END
   let last = END
   for (let at = start;; at++) {
     const unit = yield* peek(tape, at)
-    if (unit === END) return last
+    if (unit === END) {
+      if (last === END) tape.noteAbsent(closer)
+      return last
+    }
     if (unit === angle && (yield* stands(tape, at, closer))) {
       last = at
       const next = yield* peek(tape, yield* skipSpace(tape, at + closer.length))

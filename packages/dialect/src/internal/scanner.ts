@@ -122,6 +122,7 @@ export class Scanner {
       const closer = reasoning.get(marker)
       if (closer !== undefined) return yield* this.reason(closer, marker)
     }
+    if (unit === brace && (yield* peek(this.tape, this.at + 1)) === brace) return this.plain(unit)
     if (unit === brace || (unit === angle && (atStart || (yield* openerWords.at(this.tape, this.at)) !== ""))) return yield* this.attempt(readBlock(this.tape, this.tools, this.at, "text"))
     if (unit === bracket || (isWordCode(unit) && atStart)) return yield* this.attempt(readBlock(this.tape, this.tools, this.at, "text"))
     this.plain(unit)

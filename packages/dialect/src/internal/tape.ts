@@ -7,6 +7,7 @@ export const MORE = -2
  * Text that arrives in pieces and is read by absolute position, one UTF-16 unit at a time, in constant time. What was given out is forgotten.
  */
 export class Tape {
+  private readonly absent = new Set<string>()
   private units = new Uint16Array(1024)
   private start = 0
   private end = 0
@@ -25,6 +26,17 @@ export class Tape {
 
   finish(): void {
     this.over = true
+  }
+
+  /**
+   * Searches for these words reached the end of the text in vain, so they need not be made again from further on. After 32 different ones no search is worth its time.
+   */
+  isAbsent(word: string): boolean {
+    return this.absent.has(word) || this.absent.size >= 32
+  }
+
+  noteAbsent(word: string): void {
+    this.absent.add(word)
   }
 
   code(position: number): number {
@@ -101,23 +113,16 @@ export class Words {
     let text = ""
     let found = ""
     for (;;) {
-      const code = yield* peek(tape, at + text.length)
+      const code = tape.code(at + text.length)
+      if (code === MORE) {
+        yield
+        continue
+      }
       if (code === END) return found
       text += String.fromCharCode(code)
       if (!this.beginnings.has(text)) return found
       if (this.whole.has(text)) found = text
     }
-  }
-}
-
-/** The position of the first `word` from `at`, or `END`. */
-export function* find(tape: Tape, at: number, word: string): Reading<number> {
-  const first = word.charCodeAt(0)
-  for (;;) {
-    const code = yield* peek(tape, at)
-    if (code === END) return END
-    if (code === first && (yield* stands(tape, at, word))) return at
-    at++
   }
 }
 
