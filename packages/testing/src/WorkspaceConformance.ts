@@ -95,10 +95,10 @@ export const suite = <E>(options: {
             const files = yield* Workspace
             const written = yield* files.write({ path: "new/file", content })
             const whole = yield* files.read({ path: "new/file" })
-            assert.deepStrictEqual([...whole.bytes], [...content])
+            assert.deepStrictEqual(Array.from(whole.bytes), Array.from(content))
             assert.strictEqual(whole.sha256, written.sha256)
             const part = yield* files.read({ path: "new/file", offset, length })
-            assert.deepStrictEqual([...part.bytes], [...content.slice(offset, offset + length)])
+            assert.deepStrictEqual(Array.from(part.bytes), Array.from(content.slice(offset, offset + length)))
             assert.strictEqual(part.size, content.length)
           }).pipe(Effect.provide(options.layer({}))),
         { fastCheck: { numRuns: 20 } }
