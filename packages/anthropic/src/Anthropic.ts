@@ -24,13 +24,13 @@ import * as anthropicRequest from "./internal/anthropicRequest.js"
 import * as anthropicResponse from "./internal/anthropicResponse.js"
 
 /**
- * How a model thinks before it answers: not at all, as much as it sees fit, or up to a number of tokens (at least 1024 and
- * less than the answer's cap).
+ * How a model thinks before it answers: as it does by default, not at all, as much as it sees fit, or up to a number of
+ * tokens (at least 1024 and less than the answer's cap). Which of them a model takes is the service's affair.
  *
  * @since 0.1.0
  * @category models
  */
-export type Thinking = "off" | "adaptive" | { readonly budgetTokens: number }
+export type Thinking = "default" | "off" | "adaptive" | { readonly budgetTokens: number }
 
 /**
  * Settings of the provider. `model` answers requests that name none, `maxOutputTokens` caps answers that have no cap of their
@@ -96,7 +96,7 @@ export const make = Effect.fn("Anthropic.make")(function*(
       provider,
       model: known.id,
       maxTokens,
-      thinking: toThinking(options.thinking ?? "off", maxTokens),
+      thinking: toThinking(options.thinking ?? "default", maxTokens),
       names
     })
     return ModelStream.fromSdk<unknown>({
@@ -162,11 +162,13 @@ const isVendor = (url: string): boolean => URL.canParse(url) && new URL(url).ori
 const modelOf = (id: string): Model => ({ provider, id, contextWindow: null, maxOutput: null, prices: null })
 
 const toThinking = (thinking: Thinking, maxTokens: number): Sdk.Messages.ThinkingConfigParam | undefined => {
-  if (thinking === "off") {
-    return undefined
-  }
-  if (thinking === "adaptive") {
-    return { type: "adaptive" }
+  switch (thinking) {
+    case "default":
+      return undefined
+    case "off":
+      return { type: "disabled" }
+    case "adaptive":
+      return { type: "adaptive" }
   }
   const budget = Math.min(thinking.budgetTokens, maxTokens - 1)
   return budget < 1024 ? undefined : { type: "enabled", budget_tokens: budget }

@@ -96,7 +96,7 @@ describe("anthropicRequest", () => {
 
   it("sends its own reasoning back byte for byte and leaves out another's", () => {
     const data = `{"type":"thinking","thinking":"é \\u00e9 \\n","signature":"c2ln+/="}`
-    const thinking = { type: "adaptive" } as const
+    const thinking = { type: "enabled", budget_tokens: 1024 } as const
     const body = encoded({ messages: toolLoop(data), tools: [weather] }, thinking)
     expect(body.messages[1]?.content[0]).toEqual({ type: "thinking", thinking: "é é \n", signature: "c2ln+/=" })
     expect(body.thinking).toEqual(thinking)
@@ -119,6 +119,10 @@ describe("anthropicRequest", () => {
     expect(encoded({ tools: [weather], toolChoice: "required" }, thinking).thinking).toBeUndefined()
     expect(encoded({ messages: toolLoop("not json"), tools: [weather] }, thinking).thinking).toBeUndefined()
     expect(encoded({ tools: [weather] }, thinking).thinking).toEqual(thinking)
+    const adaptive = { type: "adaptive" } as const
+    expect(encoded({ messages: toolLoop(undefined), tools: [weather] }, adaptive).thinking).toEqual(adaptive)
+    expect(encoded({ tools: [weather], toolChoice: { tool: "get.weather" } }, adaptive).thinking).toBeUndefined()
+    expect(encoded({ tools: [weather], toolChoice: "required" }, { type: "disabled" }).thinking).toEqual({ type: "disabled" })
   })
 
   it("gives names alone where the history has calls and no tool is offered", () => {

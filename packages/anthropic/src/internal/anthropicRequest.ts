@@ -26,8 +26,7 @@ const ephemeral = { cache_control: { type: "ephemeral" } } as const
 export const encode = (options: EncodeOptions): Sdk.Messages.MessageCreateParamsStreaming => {
   const { request } = options
   const turns = toTurns(options)
-  const forced = request.toolChoice === "required" || typeof request.toolChoice === "object"
-  const thinks = options.thinking !== undefined && !forced && mayThink(turns)
+  const thinks = options.thinking !== undefined && mayThink(options.thinking, request.toolChoice, turns)
   return {
     model: options.model,
     max_tokens: options.maxTokens,
@@ -200,13 +199,24 @@ const imageTypes = ["image/jpeg", "image/png", "image/gif", "image/webp"] as con
 const isImageType = (mediaType: string): mediaType is typeof imageTypes[number] =>
   imageTypes.some((known) => known === mediaType)
 
-/** In the middle of a tool loop thinking is on only if the turn that called the tools began with thinking. */
-const mayThink = (turns: ReadonlyArray<Turn>): boolean => {
-  const last = turns.at(-1)
-  if (last?.role !== "user" || !last.content.some((block) => block.type === "tool_result")) {
+/**
+ * A forced call rules thinking out. So does, for thinking with a budget, a tool loop whose turn that called the tools did not
+ * begin with thinking.
+ */
+const mayThink = (
+  thinking: Sdk.Messages.ThinkingConfigParam,
+  choice: ToolChoice,
+  turns: ReadonlyArray<Turn>
+): boolean => {
+  if (thinking.type === "disabled") {
     return true
   }
-  return isThinking(turns.at(-2)?.content[0])
+  if (choice === "required" || typeof choice === "object") {
+    return false
+  }
+  const last = turns.at(-1)
+  const loops = last?.role === "user" && last.content.some((block) => block.type === "tool_result")
+  return thinking.type !== "enabled" || !loops || isThinking(turns.at(-2)?.content[0])
 }
 
 /**
