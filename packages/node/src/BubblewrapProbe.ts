@@ -11,6 +11,7 @@ import * as path from "node:path"
 import process from "node:process"
 import * as BubblewrapArguments from "./internal/bubblewrapArguments.js"
 import * as SandboxLayout from "./internal/sandboxLayout.js"
+import * as SystemProgram from "./internal/systemProgram.js"
 
 /**
  * What a probe found. `reason`: `missing` (no program, or not on Linux), `too-old` (before 0.8), `forbidden` (the system
@@ -26,9 +27,6 @@ export type BubblewrapProbe =
     readonly reason: "missing" | "too-old" | "forbidden" | "ineffective"
     readonly message: string
   }
-
-/** Only folders that belong to the system: a project may put anything into the PATH. */
-const programs = ["/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap", "/run/current-system/sw/bin/bwrap"]
 
 const oldest = [0, 8] as const
 
@@ -113,7 +111,7 @@ echo done
 
 const tryWalls = (program: string, version: string): Effect.Effect<BubblewrapProbe> =>
   Effect.gen(function*() {
-    const layout = yield* SandboxLayout.make({ mounts: [], toolFolders: [] })
+    const layout = yield* SandboxLayout.make({ mounts: [], toolFolders: [], gitConfiguration: "" })
     const outside = path.join(layout.home, `.capstan-probe-${randomUUID()}`)
     const mount = path.join(path.dirname(layout.temporary), "mount")
     yield* Effect.sync(() => fs.mkdirSync(mount))
@@ -163,7 +161,7 @@ const tryWalls = (program: string, version: string): Effect.Effect<BubblewrapPro
  * @category constructors
  */
 export const probe = Effect.fn("BubblewrapProbe.probe")(function*(options: { readonly program?: string } = {}) {
-  const program = options.program ?? programs.find((candidate) => fs.existsSync(candidate))
+  const program = options.program ?? SystemProgram.find("bwrap")
   if (process.platform !== "linux" || program === undefined) return missing("bubblewrap is not installed")
   if (!fs.existsSync(program)) return missing(`${program} does not exist`)
   const told = yield* execute(program, ["--version"])

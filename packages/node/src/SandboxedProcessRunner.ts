@@ -98,7 +98,8 @@ export const make = (
     const pipes = yield* OutputPipes.make
     const layout = yield* SandboxLayout.make({
       mounts: options.mounts,
-      toolFolders: options.toolFolders ?? toolFolders
+      toolFolders: options.toolFolders ?? toolFolders,
+      gitConfiguration: yield* SandboxLayout.gitIdentity
     })
     const manner = Supervisor.manner(options)
     const network = options.network ?? false

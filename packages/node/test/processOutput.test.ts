@@ -3,6 +3,9 @@ import { HostProcessRunner } from "@capstan/node"
 import { expect, it, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
+import * as fs from "node:fs"
+import * as os from "node:os"
+import * as path from "node:path"
 import * as OutputRing from "../src/internal/outputRing.js"
 
 const runner = HostProcessRunner.layer({ grace: "100 millis" })
@@ -38,6 +41,41 @@ it.prop(
   },
   { fastCheck: { numRuns: 300 } }
 )
+
+/** A temporary folder that only this test uses. */
+const ownTemporary = Effect.acquireRelease(
+  Effect.sync(() => {
+    const before = process.env["TMPDIR"]
+    const folder = fs.mkdtempSync(path.join(os.tmpdir(), "capstan-own-"))
+    process.env["TMPDIR"] = folder
+    return { before, folder }
+  }),
+  ({ before, folder }) =>
+    Effect.sync(() => {
+      if (before === undefined) delete process.env["TMPDIR"]
+      else process.env["TMPDIR"] = before
+      fs.rmSync(folder, { recursive: true })
+    })
+)
+
+it.scopedLive("goes on when its prepared pipes were cleaned away, and fails typed when it can make none", () =>
+  Effect.gen(function*() {
+    const { folder } = yield* ownTemporary
+    yield* Effect.gen(function*() {
+      const { run } = yield* ProcessRunner
+      const echo = Effect.map(run({ command: "echo a", cwd: "/", keepBytes: 10 }), (result) => result.stdout.head)
+      const place = path.join(folder, fs.readdirSync(folder)[0] ?? "none")
+      expect(yield* echo).toBe("a\n")
+      fs.rmSync(place, { recursive: true })
+      expect(yield* echo).toBe("a\n")
+      fs.rmSync(place, { recursive: true })
+      fs.writeFileSync(place, "")
+      const error = yield* Effect.flip(echo)
+      expect(error).toMatchObject({ _tag: "ProcessError", reason: "spawn" })
+      expect(error.message).toContain("No pipe")
+    }).pipe(Effect.provide(runner))
+    expect(fs.readdirSync(folder)).toEqual([])
+  }))
 
 it("decodes what is not UTF-8 without losing its place", () => {
   const ring = OutputRing.make(8)

@@ -68,6 +68,7 @@ export const make = (options: {
         { folder: mount.root, below: [] }
       ]
       let looked = 0
+      let breath = now
       for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
         const { below, folder } = next
         const listing = look(folder, below, now)
@@ -75,7 +76,13 @@ export const make = (options: {
           found.push(...listing.denied.map((name) => join(folder, name)))
           pending.push(...listing.folders.map((name) => ({ folder: join(folder, name), below: [...below, name] })))
         }
-        if (++looked % 200 === 0) yield* Effect.yieldNow()
+        if (++looked % 50 === 0) {
+          const moment = yield* Clock.currentTimeMillis
+          if (moment - breath > 20) {
+            yield* Effect.sleep(0)
+            breath = moment
+          }
+        }
       }
       return found
     })

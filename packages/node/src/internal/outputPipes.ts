@@ -6,6 +6,7 @@ import * as fs from "node:fs"
 import * as net from "node:net"
 import * as os from "node:os"
 import * as path from "node:path"
+import * as SystemProgram from "./systemProgram.js"
 
 /**
  * Makes real pipes for commands. Node itself hands out sockets, on which `> /dev/stderr` and `tee /dev/stderr` fail in
@@ -129,6 +130,13 @@ const makePipe = (read: number, write: number): Pipe & { readonly close: () => v
   }
 }
 
+const mkfifo = (names: ReadonlyArray<string>): Effect.Effect<void, ProcessError> =>
+  Effect.async((resume) => {
+    execFile(SystemProgram.find("mkfifo") ?? "/usr/bin/mkfifo", ["-m", "600", ...names], { env: {} }, (error) => {
+      resume(error === null ? Effect.void : Effect.fail(failed(error)))
+    })
+  })
+
 /** Named pipes in a private folder that goes with the scope, made a few at a time, each used once. */
 export const make: Effect.Effect<OutputPipes, never, Scope.Scope> = Effect.gen(function*() {
   const folder = yield* Effect.acquireRelease(
@@ -139,14 +147,11 @@ export const make: Effect.Effect<OutputPipes, never, Scope.Scope> = Effect.gen(f
   let names: Array<string> = []
   let next = 0
 
-  const refill = Effect.async<void, ProcessError>((resume) => {
+  const refill = Effect.gen(function*() {
     const fresh = Array.from({ length: batch }, () => path.join(folder, String(next++)))
-    fs.mkdirSync(folder, { recursive: true, mode: 0o700 })
-    execFile("mkfifo", ["-m", "600", ...fresh], (error) => {
-      if (error !== null) return resume(Effect.fail(failed(error)))
-      names = fresh
-      resume(Effect.void)
-    })
+    yield* Effect.try({ try: () => fs.mkdirSync(folder, { recursive: true, mode: 0o700 }), catch: failed })
+    yield* mkfifo(fresh)
+    names = fresh
   }).pipe(Effect.uninterruptible)
 
   const take = Effect.gen(function*() {

@@ -7,6 +7,7 @@ import * as os from "node:os"
 import * as path from "node:path"
 import process from "node:process"
 import type { Special, SystemFolder } from "./bubblewrapArguments.js"
+import * as SystemProgram from "./systemProgram.js"
 
 /** What of the host is the same for every command of a layer. */
 export interface Layout {
@@ -141,8 +142,14 @@ const quoted = (value: string): string =>
   `"${value.replace(/\\/g, "\\\\").replace(/"/g, "\\\"").replace(/\n/g, "\\n")}"`
 
 /** The user's name and address for commits, and nothing else of their git configuration. */
-const gitIdentity: Effect.Effect<string> = Effect.async((resume) => {
-  execFile("git", ["config", "--global", "--null", "--get-regexp", "^user\\.(name|email)$"], {
+export const gitIdentity: Effect.Effect<string> = Effect.async((resume) => {
+  execFile(SystemProgram.find("git") ?? "/usr/bin/git", [
+    "config",
+    "--global",
+    "--null",
+    "--get-regexp",
+    "^user\\.(name|email)$"
+  ], {
     cwd: "/",
     encoding: "utf8",
     timeout: 5000
@@ -167,6 +174,8 @@ const removeFolder = (folder: string): void => {
 export const make = (options: {
   readonly mounts: ReadonlyArray<Mount>
   readonly toolFolders: ReadonlyArray<string>
+  /** A git configuration to show as the user's; none if empty. */
+  readonly gitConfiguration: string
 }): Effect.Effect<Layout, never, Scope.Scope> =>
   Effect.gen(function*() {
     const folder = yield* Effect.acquireRelease(
@@ -174,14 +183,13 @@ export const make = (options: {
       (made) => Effect.sync(() => removeFolder(made))
     )
     const home = canonical(os.homedir()) ?? os.homedir()
-    const identity = yield* gitIdentity
     return yield* Effect.sync(() => {
       const temporary = path.join(folder, "tmp")
       const empty = path.join(folder, "empty")
       const gitconfig = path.join(folder, "gitconfig")
       fs.mkdirSync(temporary, { mode: 0o700 })
       fs.writeFileSync(empty, "", { mode: 0o400 })
-      fs.writeFileSync(gitconfig, identity, { mode: 0o400 })
+      fs.writeFileSync(gitconfig, options.gitConfiguration, { mode: 0o400 })
       const system = readSystem()
       const homeIsMounted = options.mounts.some((mount) => contains(mount.root, home))
       return {
@@ -192,7 +200,7 @@ export const make = (options: {
         empty,
         specials: [
           ...readSecrets(),
-          ...(homeIsMounted || identity === ""
+          ...(homeIsMounted || options.gitConfiguration === ""
             ? []
             : [{ _tag: "ReadOnly" as const, path: path.join(home, ".gitconfig"), source: gitconfig }])
         ]
