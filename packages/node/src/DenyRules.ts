@@ -12,8 +12,8 @@
 import { FileError } from "@capstan/core/FileError"
 import type { Access } from "@capstan/core/Workspace"
 import * as Either from "effect/Either"
-import type { PathGlob } from "./internal/pathGlob.js"
-import { matchesPath, parsePath } from "./internal/pathGlob.js"
+import type { Name, NamePattern, PathGlob } from "./internal/pathGlob.js"
+import { advanceAll, fits, lastStep, matchesName, nameOf, parsePath } from "./internal/pathGlob.js"
 import * as PathRules from "./PathRules.js"
 
 /**
@@ -107,8 +107,8 @@ export const compile = (rules: ReadonlyArray<DenyRule>): Either.Either<DenyRules
 export const defaults: DenyRules = Either.getOrThrow(compile(defaultRules))
 
 /**
- * The pattern that denies a path, or undefined. `below` are its segments from the root of its mount (as asked for, and
- * canonical), `absolute` its canonical segments from the root of the file system: a pattern that starts with two stars
+ * The pattern that denies a path, or undefined. `below` are its segments from the root of its mount (canonical, then as
+ * asked for where that is something else), `absolute` its canonical segments from the root of the file system: a pattern that starts with two stars
  * holds there too, so a mount inside of a protected folder opens nothing.
  *
  * @since 0.1.0
@@ -122,13 +122,58 @@ export const match = (
     readonly access: Access
   }
 ): string | undefined => {
-  const below = options.below.map((path) => path.map(PathRules.fold))
-  const absolute = options.absolute.map(PathRules.fold)
-  const hit = (pattern: PathGlob): boolean =>
-    below.some((path) => path.length > 0 && matchesPath(pattern, path))
-    || (pattern.floating && matchesPath(pattern, absolute))
-  const rule = rules.compiled.find((one) =>
-    one.access.has(options.access) && one.patterns.some(hit) && !one.except.some(hit)
-  )
-  return rule?.source
+  const below = options.below.map(names)
+  const absolute = names(options.absolute)
+  const hit = (glob: PathGlob): boolean =>
+    (glob.floating ? [absolute, ...below.slice(1)] : below).some((path) => fits(glob, advanceAll(glob, path)))
+  return rules.compiled.find((rule) =>
+    rule.access.has(options.access) && rule.patterns.some(hit) && !rule.except.some(hit)
+  )?.source
+}
+
+const names = (path: ReadonlyArray<string>): ReadonlyArray<Name> => path.map((name) => nameOf(PathRules.fold(name)))
+
+/**
+ * {@link match} for the entries of one folder, which is looked at once: `below` and `absolute` are the folder's canonical
+ * segments. Answers the pattern that denies the entry of a name.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const matchIn = (
+  rules: DenyRules,
+  options: { readonly below: ReadonlyArray<string>; readonly absolute: ReadonlyArray<string>; readonly access: Access }
+): (name: string) => string | undefined => {
+  const below = names(options.below)
+  const absolute = names(options.absolute)
+  const last = (globs: ReadonlyArray<PathGlob>) => {
+    const steps = globs.map((glob) => lastStep(glob, advanceAll(glob, glob.floating ? absolute : below)))
+    return { always: steps.some(({ always }) => always), names: steps.flatMap((step) => step.names) }
+  }
+  const literal = new Map<string, Array<EntryRule>>()
+  const other: Array<{ readonly pattern: NamePattern | undefined; readonly rule: EntryRule }> = []
+  for (const { access, except, patterns, source } of rules.compiled) {
+    if (!access.has(options.access)) continue
+    const rule = { source, except: last(except) }
+    const { always, names: patternsOfNames } = last(patterns)
+    if (always) other.push({ pattern: undefined, rule })
+    for (const pattern of patternsOfNames) {
+      if (pattern.literal === undefined) other.push({ pattern, rule })
+      else literal.set(pattern.literal, [...literal.get(pattern.literal) ?? [], rule])
+    }
+  }
+  return (entry) => {
+    const name = nameOf(PathRules.fold(entry))
+    const free = ({ except }: EntryRule) => except.always || except.names.some((pattern) => matchesName(pattern, name))
+    const named = literal.get(name.text)?.find((rule) => !free(rule))
+    if (named !== undefined) return named.source
+    return other.find(({ pattern, rule }) => (pattern === undefined || matchesName(pattern, name)) && !free(rule))?.rule
+      .source
+  }
+}
+
+/** A rule as it looks from inside of one folder. */
+interface EntryRule {
+  readonly source: string
+  readonly except: { readonly always: boolean; readonly names: ReadonlyArray<NamePattern> }
 }

@@ -113,8 +113,17 @@ export const parse = (path: string, style: PathStyle): Either.Either<ParsedPath,
   const segments = split(rest, style)
   const name = windows ? windowsRefusal(segments) : undefined
   if (name !== undefined) return Either.left(name)
-  return Either.right({ prefix, segments, folder: windows ? /[\\/]\.?$/.test(path) : /\/\.?$/.test(path) })
+  return Either.right({ prefix, segments, folder: asksForFolder(path, style) })
 }
+
+/**
+ * Whether a path ends with a separator (or with `.`), so that it can only lead to a folder.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const asksForFolder = (path: string, style: PathStyle): boolean =>
+  (style === "windows" ? /[\\/]\.?$/ : /\/\.?$/).test(path)
 
 /**
  * The segments of a path without its empty ones and `.`.

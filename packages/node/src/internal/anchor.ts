@@ -1,6 +1,6 @@
 import * as Fs from "node:fs"
 import * as Path from "node:path"
-import { Swapped } from "./fileFailure.js"
+import { isCode, Swapped } from "./fileFailure.js"
 
 const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = Fs.constants
 
@@ -151,15 +151,18 @@ export const walk = (
 }
 
 const intoOrMake = (anchor: Anchor, folder: Folder, name: string, create: { made: number }): Folder => {
-  if (Fs.lstatSync(folder.at(name), { throwIfNoEntry: false }) === undefined) {
-    folder.verify()
-    try {
-      Fs.mkdirSync(folder.at(name))
-      create.made++
-      folder.flush()
-    } catch (cause) {
-      if (Fs.lstatSync(folder.at(name), { throwIfNoEntry: false }) === undefined) throw cause
-    }
+  try {
+    return anchor.into(folder, name)
+  } catch (cause) {
+    if (!isCode(cause, "ENOENT")) throw cause
+  }
+  folder.verify()
+  try {
+    Fs.mkdirSync(folder.at(name))
+    create.made++
+    folder.flush()
+  } catch (cause) {
+    if (!isCode(cause, "EEXIST")) throw cause
   }
   return anchor.into(folder, name)
 }

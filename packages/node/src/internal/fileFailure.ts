@@ -42,7 +42,7 @@ const texts: Record<string, readonly [FileErrorReason, (path: string) => string]
   EISDIR: ["not-a-file", (path) => `"${path}" is a folder. Name a file.`],
   ENOTEMPTY: ["not-empty", (path) => `The folder "${path}" is not empty. Remove its content too (recursive), or choose another.`],
   ENAMETOOLONG: ["bad-path", (path) => `A name in "${path.slice(0, 200)}" is longer than the file system takes. Shorten it.`],
-  EINVAL: ["bad-path", (path) => `The file system does not take "${path}" for this (a folder cannot move into itself).`],
+  EINVAL: ["bad-path", (path) => `The file system does not take "${path}" for this: a folder cannot move into itself. Choose another name.`],
   ELOOP: ["changed", (path) => `"${path}" was replaced by a link while it was used. Look at it again, then retry.`],
   ENXIO: ["not-a-file", (path) => `"${path}" is not a regular file. Only regular files can be read.`],
   EFBIG: ["too-large", (path) => `The file system does not take a file of this size at "${path}". Write less.`],
@@ -51,6 +51,10 @@ const texts: Record<string, readonly [FileErrorReason, (path: string) => string]
 
 const isErrno = (cause: unknown): cause is Error & { readonly code: string } =>
   cause instanceof Error && "code" in cause && typeof cause.code === "string"
+
+/** Whether a file system call failed with one of these codes. */
+export const isCode = (cause: unknown, ...codes: ReadonlyArray<string>): boolean =>
+  isErrno(cause) && codes.includes(cause.code)
 
 /** The error that stands for something a file system call threw, or undefined for a defect. */
 export const fromThrown = (asked: Asked, cause: unknown): FileError | undefined => {

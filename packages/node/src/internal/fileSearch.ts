@@ -16,11 +16,11 @@ import type { Gate, Place } from "./gate.js"
 import { enter } from "./gate.js"
 import { orNearby } from "./nearby.js"
 import type { PathGlob } from "./pathGlob.js"
-import { matchesPath, parsePath } from "./pathGlob.js"
+import { advanceAll, fits, nameOf, parsePath } from "./pathGlob.js"
 import * as Ripgrep from "./ripgrep.js"
 
 /** How many files are open at once. */
-const batch = 256
+const batch = 512
 /** Of each file this much is looked at for NUL, the sign of a binary. */
 const sniffed = 8192
 /** Of longer lines a part around the match is returned, in characters. */
@@ -67,7 +67,7 @@ interface Filter {
 const readGlob = (place: Place, glob: string | undefined): Effect.Effect<Filter, FileError> => {
   if (glob === undefined || glob === "") return Effect.succeed({ accepts: () => true, args: [] })
   const negated = glob.startsWith("!")
-  const pattern = glob.slice(negated ? 1 : 0).replace(/^\.\//, "")
+  const pattern = glob.slice(negated ? 1 : 0)
   const parsed = parsePath(pattern)
   if (Either.isLeft(parsed)) {
     return failure(place, "bad-pattern", `The glob "${glob}" cannot be used: ${parsed.left}. Write one like "*.ts" or "src/**/*.md".`)
@@ -76,7 +76,10 @@ const readGlob = (place: Place, glob: string | undefined): Effect.Effect<Filter,
   const hidden = !negated && /(?:^|[/{,])\.[^./]/.test(pattern)
   const git = /(?:^|[/{,])\.git(?:[/},]|$)/.test(pattern)
   return Effect.succeed({
-    accepts: (segments) => globs.some((one) => matchesPath(one, segments)) !== negated,
+    accepts: (segments) => {
+      const names = segments.map(nameOf)
+      return globs.some((one) => fits(one, advanceAll(one, names))) !== negated
+    },
     args: hidden ? ["--hidden", ...(git ? [] : ["--glob=!.git"])] : []
   })
 }
@@ -140,6 +143,22 @@ interface Opened {
   readonly skippedLarge: number
 }
 
+/** A folder that files are opened in one after the other. */
+interface Parent {
+  readonly key: string
+  readonly folder: Folder
+  readonly denied: (name: string) => boolean
+}
+
+const openSearched = (gate: Gate, place: Place, segments: ReadonlyArray<string>): Omit<Parent, "key"> => {
+  const reading = gate.denials(place.mount, segments, "read")
+  const listing = gate.denials(place.mount, segments, "list")
+  return {
+    folder: walk(gate.anchor, place.mount.root, segments),
+    denied: (name) => reading(name) !== undefined || listing(name) !== undefined
+  }
+}
+
 /** Opens what of a batch may be searched: not denied, regular, not large, not binary. What cannot be opened is left out. */
 const openBatch = (
   gate: Gate,
@@ -150,20 +169,19 @@ const openBatch = (
 ): Opened => {
   const candidates: Array<Candidate> = []
   let skippedLarge = 0
-  let parent: { readonly key: string; readonly folder: Folder } | undefined
+  let parent: Parent | undefined
   try {
     for (const file of files) {
       const segments = [...base, ...file]
-      const name = segments.at(-1)
-      const denied = gate.denied(place.mount, segments, "read") ?? gate.denied(place.mount, segments, "list")
-      if (name === undefined || denied !== undefined) continue
+      const name = segments.at(-1) ?? ""
       const key = segments.slice(0, -1).join("/")
       try {
         if (parent?.key !== key) {
-          const next = walk(gate.anchor, place.mount.root, segments.slice(0, -1))
+          const next = openSearched(gate, place, segments.slice(0, -1))
           parent?.folder.close()
-          parent = { key, folder: next }
+          parent = { key, ...next }
         }
+        if (parent.denied(name)) continue
         const { fd, stat } = openRegular(gate, place, parent.folder, name)
         if (stat.size <= maxFileBytes && !isBinary(fd)) {
           candidates.push({ fd, shown: gate.display(place.mount, segments), path: Path.join(place.mount.root, ...segments) })

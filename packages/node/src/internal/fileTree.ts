@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Fs from "node:fs"
 import type { Anchor, Folder } from "./anchor.js"
 import { unmake, walk } from "./anchor.js"
-import { attempt, failure } from "./fileFailure.js"
+import { attempt, failure, isCode } from "./fileFailure.js"
 import { kindOf, openParent, settle } from "./fileReading.js"
 import { linkNew } from "./fileWriting.js"
 import type { Gate, Place } from "./gate.js"
@@ -28,7 +28,16 @@ const inBatches = <A>(items: ReadonlyArray<A>, each: (item: A) => void, place: P
     }
   })
 
-const names = (place: Place, folder: Folder): Effect.Effect<ReadonlyArray<Fs.Dirent>, FileError> =>
+const names = (place: Place, folder: Folder): Effect.Effect<ReadonlyArray<string>, FileError> =>
+  Effect.uninterruptible(
+    Effect.async<ReadonlyArray<string>, FileError>((resume) =>
+      Fs.readdir(folder.self, (cause, entries) => {
+        resume(cause === null ? Effect.succeed(entries) : settle(place, cause))
+      })
+    )
+  )
+
+const typed = (place: Place, folder: Folder): Effect.Effect<ReadonlyArray<Fs.Dirent>, FileError> =>
   Effect.uninterruptible(
     Effect.async<ReadonlyArray<Fs.Dirent>, FileError>((resume) =>
       Fs.readdir(folder.self, { withFileTypes: true }, (cause, entries) => {
@@ -40,26 +49,17 @@ const names = (place: Place, folder: Folder): Effect.Effect<ReadonlyArray<Fs.Dir
 const byName = (left: { readonly name: string }, right: { readonly name: string }): number =>
   left.name < right.name ? -1 : left.name > right.name ? 1 : 0
 
-const direntKind = (entry: Fs.Dirent): DirectoryEntry["kind"] =>
-  entry.isFile() ? "file" : entry.isDirectory() ? "dir" : entry.isSymbolicLink() ? "symlink" : "other"
-
-const describe = (folder: Folder, entry: Fs.Dirent): DirectoryEntry => {
+const describe = (folder: Folder, name: string): DirectoryEntry => {
   try {
-    const stat = Fs.lstatSync(folder.at(entry.name))
-    return { name: entry.name, kind: kindOf(stat), size: stat.size, modified: stat.mtimeMs, error: null }
+    const stat = Fs.lstatSync(folder.at(name))
+    return { name, kind: kindOf(stat), size: stat.size, modified: stat.mtimeMs, error: null }
   } catch (cause) {
-    const code = cause instanceof Error && "code" in cause ? cause.code : undefined
-    return {
-      name: entry.name,
-      kind: code === "ENOENT" ? "unknown" : direntKind(entry),
-      size: null,
-      modified: null,
-      error: code === "ENOENT"
-        ? { code: "metadata_unavailable", message: "The entry is gone, or its name is not valid UTF-8." }
-        : code === "EACCES" || code === "EPERM"
-        ? { code: "permission_denied", message: "The system does not permit looking at this entry." }
-        : { code: "io_error", message: `The file system failed on this entry (${String(code)}).` }
-    }
+    const [code, message] = isCode(cause, "ENOENT")
+      ? ["metadata_unavailable", "The entry is gone, or its name is not valid UTF-8."] as const
+      : isCode(cause, "EACCES", "EPERM")
+      ? ["permission_denied", "The system does not permit looking at this entry."] as const
+      : ["io_error", `The file system failed on this entry: ${String(cause)}`] as const
+    return { name, kind: "unknown", size: null, modified: null, error: { code, message } }
   }
 }
 
@@ -78,10 +78,9 @@ export const list = (
         (folder) =>
           Effect.gen(function*() {
             const entries: Array<DirectoryEntry> = []
-            yield* inBatches(yield* names(place, folder), (entry) => {
-              if (gate.denied(place.mount, [...place.segments, entry.name], "list") === undefined) {
-                entries.push(describe(folder, entry))
-              }
+            const denied = gate.denials(place.mount, place.segments, "list")
+            yield* inBatches(yield* names(place, folder), (name) => {
+              if (denied(name) === undefined) entries.push(describe(folder, name))
             }, place)
             yield* attempt(place, folder.verify)
             return entries.sort(byName)
@@ -118,30 +117,62 @@ const requireMovable = (gate: Gate, place: Place): Effect.Effect<string, FileErr
     : Effect.succeed(name)
 }
 
-type Visit = (folder: Folder, entry: Fs.Dirent, segments: ReadonlyArray<string>) => Effect.Effect<void, FileError>
-
-/** Goes through a tree without following links, what is in a folder before the folder itself. */
-const visit = (gate: Gate, place: Place, folder: Folder, segments: ReadonlyArray<string>, each: {
-  readonly enter: (folder: Folder, segments: ReadonlyArray<string>) => Effect.Effect<void, FileError>
-  readonly leave: Visit
-}): Effect.Effect<void, FileError> =>
+/** Does something with each entry of a folder, and with the open folder where the entry is one. Links are not followed. */
+const eachEntry = (
+  gate: Gate,
+  place: Place,
+  folder: Folder,
+  each: (entry: Fs.Dirent, inner: Folder | undefined) => Effect.Effect<void, FileError>
+): Effect.Effect<void, FileError> =>
   Effect.gen(function*() {
-    yield* each.enter(folder, segments)
-    const entries = yield* names(place, folder)
     let seen = 0
-    for (const entry of entries) {
+    for (const entry of yield* typed(place, folder)) {
       if (++seen % batch === 0) yield* breathe
-      const below = [...segments, entry.name]
-      if (entry.isDirectory()) {
-        yield* Effect.acquireUseRelease(
+      yield* entry.isDirectory()
+        ? Effect.acquireUseRelease(
           attempt(place, () => gate.anchor.into(folder, entry.name)),
-          (inner) => visit(gate, place, inner, below, each),
+          (inner) => each(entry, inner),
           (inner) => Effect.sync(inner.close)
         )
-      }
-      yield* each.leave(folder, entry, below)
+        : each(entry, undefined)
     }
   })
+
+/** Fails where something below a folder is protected, or could not be taken away: before anything is. */
+const requireFree = (
+  gate: Gate,
+  place: Place,
+  folder: Folder,
+  segments: ReadonlyArray<string>,
+  emptied: boolean
+): Effect.Effect<void, FileError> =>
+  Effect.gen(function*() {
+    if (emptied) {
+      yield* attempt(place, () => Fs.accessSync(`${folder.self}/.`, Fs.constants.W_OK | Fs.constants.X_OK))
+    }
+    const [deletion, reading, listing] = (["delete", "read", "list"] as const)
+      .map((access) => gate.denials(place.mount, segments, access))
+    yield* eachEntry(gate, place, folder, ({ name }, inner) => {
+      const pattern = deletion?.(name) ?? reading?.(name)
+      if (pattern !== undefined) {
+        const shown = listing?.(name) === undefined ? ` (${name})` : ""
+        return failure(
+          place,
+          "denied",
+          `"${place.path}" holds something protected${shown} by the deny pattern "${pattern}": nothing was done. Name what to take away one by one.`,
+          { pattern }
+        )
+      }
+      return inner === undefined ? Effect.void : requireFree(gate, place, inner, [...segments, name], emptied)
+    })
+  })
+
+const empty = (gate: Gate, place: Place, folder: Folder): Effect.Effect<void, FileError> =>
+  eachEntry(gate, place, folder, ({ name }, inner) =>
+    Effect.zipRight(
+      inner === undefined ? Effect.void : empty(gate, place, inner),
+      attempt(place, () => removeEntry(folder, name, inner !== undefined))
+    ))
 
 const withFolder = (
   gate: Gate,
@@ -154,26 +185,6 @@ const withFolder = (
     (folder) => Effect.sync(folder.close)
   )
 
-/** Fails where something below a folder is protected, or could not be taken away: before anything is. */
-const requireFree = (gate: Gate, place: Place, changesInside: boolean): Effect.Effect<void, FileError> =>
-  withFolder(gate, place, (folder) =>
-    visit(gate, place, folder, place.segments, {
-      enter: (inner) =>
-        attempt(place, () => {
-          if (changesInside) Fs.accessSync(`${inner.self}/.`, Fs.constants.W_OK | Fs.constants.X_OK)
-        }),
-      leave: (_, entry, segments) => {
-        const pattern = gate.denied(place.mount, segments, "delete") ?? gate.denied(place.mount, segments, "read")
-        const shown = gate.denied(place.mount, segments, "list") === undefined ? ` (${entry.name})` : ""
-        return pattern === undefined ? Effect.void : failure(
-          place,
-          "denied",
-          `"${place.path}" holds something protected${shown} by the deny pattern "${pattern}": nothing was done. Name what to take away one by one.`,
-          { pattern }
-        )
-      }
-    }))
-
 export const remove = (
   gate: Gate,
   options: { readonly path: string; readonly recursive: boolean }
@@ -183,12 +194,8 @@ export const remove = (
     const name = yield* requireMovable(gate, place)
     const kind = yield* orNearby(gate, place, attempt(place, () => kindAt(gate, place, name)))
     if (kind === "dir" && options.recursive) {
-      yield* requireFree(gate, place, true)
       yield* withFolder(gate, place, (folder) =>
-        visit(gate, place, folder, place.segments, {
-          enter: () => Effect.void,
-          leave: (inner, entry) => attempt(place, () => removeEntry(inner, entry.name, entry.isDirectory()))
-        }))
+        Effect.zipRight(requireFree(gate, place, folder, place.segments, true), empty(gate, place, folder)))
     }
     yield* attempt(place, () => {
       const parent = openParent(gate, place)
@@ -234,7 +241,7 @@ export const move = (
       )
     }
     const kind = yield* orNearby(gate, from, attempt(from, () => kindAt(gate, from, fromName)))
-    if (kind === "dir") yield* requireFree(gate, from, false)
+    if (kind === "dir") yield* withFolder(gate, from, (folder) => requireFree(gate, from, folder, from.segments, false))
     yield* attempt(to, () => rename(gate, from, fromName, to, toName, options.overwrite))
   })
 

@@ -5,7 +5,7 @@ import * as Random from "effect/Random"
 import * as Fs from "node:fs"
 import type { Folder } from "./anchor.js"
 import { unmake, walk } from "./anchor.js"
-import { attempt, failure, Swapped } from "./fileFailure.js"
+import { attempt, failure, isCode, Swapped } from "./fileFailure.js"
 import { atOnce, digest, hashOpen, openRegular, settle } from "./fileReading.js"
 import type { Gate, Place } from "./gate.js"
 import { enter } from "./gate.js"
@@ -146,10 +146,7 @@ const commit = (
     draft.folder.flush()
   }
   if (expect === undefined) {
-    return attempt(place, () => {
-      existing(place, draft.folder, name)
-      rename()
-    })
+    return attempt(place, rename)
   }
   if (expect === "absent") {
     return attempt(place, () => {
@@ -190,8 +187,7 @@ export const linkNew = (folder: Folder, from: string, to: string, target: Folder
   try {
     Fs.linkSync(folder.at(from), target.at(to))
   } catch (cause) {
-    const code = cause instanceof Error && "code" in cause ? cause.code : undefined
-    if (code === "EPERM" || code === "ENOTSUP" || code === "EOPNOTSUPP" || code === "ENOSYS" || code === "EMLINK") return false
+    if (isCode(cause, "EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK")) return false
     throw cause
   }
   try {

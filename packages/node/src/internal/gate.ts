@@ -38,8 +38,8 @@ export interface Gate {
   readonly mounts: ReadonlyArray<Mount>
   readonly workingDirectory: string
   readonly decide: (path: string, access: Access, followLast?: boolean) => Either.Either<Place, Refusal>
-  /** The pattern that denies an entry somewhere below a place, by canonical segments from the root of its mount. */
-  readonly denied: (mount: Mount, segments: ReadonlyArray<string>, access: Access) => string | undefined
+  /** For a folder, by canonical segments from the root of its mount: the pattern that denies the entry of a name. */
+  readonly denials: (mount: Mount, folder: ReadonlyArray<string>, access: Access) => (name: string) => string | undefined
   readonly display: (mount: Mount, segments: ReadonlyArray<string>) => string
   /** A mount at or below a place, which must not be taken away with it. */
   readonly mountInside: (place: Place) => Mount | undefined
@@ -66,6 +66,12 @@ export const make = (options: {
     options.roots.map(({ mount }) => `${mount.root} (${mount.access === "ro" ? "read only" : "read and write"})`).join(", ")
   }.`
 
+  /** The private folders that hold for a mount: those that it does not lie in itself. */
+  const secretFor = (root: Root) => {
+    const mount = root.segments.map(PathRules.fold)
+    return secret.filter(({ segments }) => PathRules.below(segments, mount) === undefined)
+  }
+
   const deniedAt = (
     root: Root,
     below: ReadonlyArray<ReadonlyArray<string>>,
@@ -73,11 +79,21 @@ export const make = (options: {
     access: Access
   ): string | undefined => {
     const folded = canonical.map(PathRules.fold)
-    const own = secret.find(({ segments }) =>
-      PathRules.below(segments, folded) !== undefined
-      && PathRules.below(segments, root.segments.map(PathRules.fold)) === undefined
-    )
+    const own = secretFor(root).find(({ segments }) => PathRules.below(segments, folded) !== undefined)
     return own?.folder ?? Deny.match(options.deny, { below, absolute: canonical, access })
+  }
+
+  const denials: Gate["denials"] = (mount, folder, access) => {
+    const canonical = [...split(mount.root), ...folder]
+    const root = around(canonical)
+    const below = canonical.slice(root?.segments.length ?? 0)
+    const folded = canonical.map(PathRules.fold)
+    const hidden = (root === undefined ? secret : secretFor(root)).flatMap(({ folder: path, segments }) => {
+      const rest = PathRules.below(folded, segments)
+      return rest?.length === 1 ? [[rest[0], path] as const] : []
+    })
+    const inside = Deny.matchIn(options.deny, { below, absolute: canonical, access })
+    return (name) => hidden.find(([own]) => own === PathRules.fold(name))?.[1] ?? inside(name)
   }
 
   const display = (canonical: ReadonlyArray<string>, path: string): string => {
@@ -109,6 +125,7 @@ export const make = (options: {
     const found = canonicalise({
       base,
       segments: rest,
+      folder,
       style: options.style,
       followLast,
       mayLeave: (from) => base === prefix || around(split(from).slice(0, -1)) !== undefined
@@ -128,7 +145,9 @@ export const make = (options: {
     const below = canonicalSegments.slice(root.segments.length)
     const pattern = deniedAt(
       root,
-      requestedRoot === undefined ? [below] : [below, requested.slice(requestedRoot.segments.length)],
+      requestedRoot === undefined || requested.join("/") === canonicalSegments.join("/")
+        ? [below]
+        : [below, requested.slice(requestedRoot.segments.length)],
       canonicalSegments,
       access
     )
@@ -174,13 +193,7 @@ export const make = (options: {
         })
       }
     },
-    denied: (mount, segments, access) => {
-      const canonical = [...split(mount.root), ...segments]
-      const root = around(canonical)
-      return root === undefined
-        ? undefined
-        : deniedAt(root, [canonical.slice(root.segments.length)], canonical, access)
-    },
+    denials,
     display: (mount, segments) => {
       const canonical = [...split(mount.root), ...segments]
       return display(canonical, `${mount.root === "/" ? "" : mount.root}/${segments.join("/")}`)

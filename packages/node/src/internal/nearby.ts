@@ -25,12 +25,13 @@ const hint = (gate: Gate, place: Place): string | undefined => {
   const existing = place.segments.slice(0, place.segments.length - Math.max(1, place.missing))
   const wanted = (place.segments[existing.length] ?? "").toLowerCase().slice(0, 64)
   const names: Array<string> = []
+  const denied = gate.denials(place.mount, existing, "list")
   const folder = walk(gate.anchor, place.mount.root, existing)
   try {
     const open = Fs.opendirSync(folder.self)
     try {
       for (let entry = open.readSync(); entry !== null && names.length < looked; entry = open.readSync()) {
-        if (gate.denied(place.mount, [...existing, entry.name], "list") === undefined) {
+        if (denied(entry.name) === undefined) {
           names.push(entry.isDirectory() ? `${entry.name}/` : entry.name)
         }
       }

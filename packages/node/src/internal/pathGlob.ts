@@ -9,7 +9,7 @@ type Unit =
   | { readonly _tag: "Set"; readonly ranges: ReadonlyArray<readonly [string, string]>; readonly negated: boolean }
 
 /** A pattern for one name: compared in time proportional to pattern times name. */
-interface NamePattern {
+export interface NamePattern {
   readonly literal: string | undefined
   readonly units: ReadonlyArray<Unit>
 }
@@ -91,10 +91,17 @@ const accepts = (unit: Unit, character: string): boolean => {
   }
 }
 
+/** A name with its characters, so that many patterns can look at it. */
+export interface Name {
+  readonly text: string
+  readonly characters: ArrayLike<string>
+}
+
+export const nameOf = (text: string): Name => ({ text, characters: /^[\0-\x7f]*$/.test(text) ? text : Array.from(text) })
+
 /** Whether a name fits: on a mismatch only the last `*` takes one character more, so there is no blow-up. */
-const matchesName = (pattern: NamePattern, text: string): boolean => {
+export const matchesName = (pattern: NamePattern, { characters: name, text }: Name): boolean => {
   if (pattern.literal !== undefined) return pattern.literal === text
-  const name = [...text]
   const units = pattern.units
   let unitAt = 0
   let nameAt = 0
@@ -138,29 +145,48 @@ export const parsePath = (source: string): Either.Either<ReadonlyArray<PathGlob>
           if (parts.at(-1) !== "any folders") parts.push("any folders")
         } else parts.push(yield* parseName(name))
       }
+      if (parts.length > mostParts) return yield* Either.left(`it has more than ${mostParts} parts`)
       patterns.push({ floating: parts[0] === "any folders", parts })
     }
     return patterns
   })
 
-/** Whether a whole path fits, by segments. */
-export const matchesPath = ({ parts }: PathGlob, path: ReadonlyArray<string>): boolean => {
-  let partAt = 0
-  let pathAt = 0
-  let runAt = -1
-  let resume = 0
-  while (pathAt < path.length) {
-    const part = parts[partAt]
-    if (part === "any folders") {
-      runAt = partAt++
-      resume = pathAt
-    } else if (part !== undefined && matchesName(part, path[pathAt] ?? "")) {
-      partAt++
-      pathAt++
-    } else if (runAt >= 0) {
-      partAt = runAt + 1
-      pathAt = ++resume
-    } else return false
+/** Which parts of a glob could come next, as bits; the bit behind the last part says that the path fits so far. */
+export type Progress = number
+
+const mostParts = 30
+
+const from = ({ parts }: PathGlob, part: number): Progress =>
+  parts[part] === "any folders" ? 1 << part | 1 << part + 1 : 1 << part
+
+export const begin = (glob: PathGlob): Progress => from(glob, 0)
+
+/** The progress after one more name. */
+export const advance = (glob: PathGlob, progress: Progress, name: Name): Progress => {
+  let next = 0
+  for (let part = 0; part < glob.parts.length; part++) {
+    const wanted = glob.parts[part]
+    if ((progress & 1 << part) === 0 || wanted === undefined) continue
+    if (wanted === "any folders") next |= from(glob, part)
+    else if (matchesName(wanted, name)) next |= from(glob, part + 1)
   }
-  return partAt === parts.length || (partAt === parts.length - 1 && parts[partAt] === "any folders")
+  return next
 }
+
+export const fits = (glob: PathGlob, progress: Progress): boolean => (progress & 1 << glob.parts.length) !== 0
+
+/** What one last name has to be: anything (`always`), or something that fits one of `names`. */
+export const lastStep = (
+  glob: PathGlob,
+  progress: Progress
+): { readonly always: boolean; readonly names: ReadonlyArray<NamePattern> } => {
+  const active = glob.parts.flatMap((part, index) => (progress & 1 << index) === 0 ? [] : [{ part, index }])
+  return {
+    always: active.some(({ index, part }) => part === "any folders" && fits(glob, from(glob, index))),
+    names: active.flatMap(({ index, part }) => part !== "any folders" && fits(glob, from(glob, index + 1)) ? [part] : [])
+  }
+}
+
+/** The progress after names. */
+export const advanceAll = (glob: PathGlob, names: ReadonlyArray<Name>): Progress =>
+  names.reduce((progress, name) => advance(glob, progress, name), begin(glob))
