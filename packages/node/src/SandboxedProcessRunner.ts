@@ -119,12 +119,14 @@ export const make = (
           })
         }
         const denied = yield* options.deniedFiles ?? Effect.succeed([])
+        const held = SandboxLayout.specials({ mounts, denied, empty: layout.empty })
+        const takeAway = SandboxLayout.takeAway(SandboxLayout.redirections(held))
         const { token, variable } = yield* Supervisor.makeToken
         const shell = HostProcessRunner.shell(request.command)
         const confined = BubblewrapArguments.make({
           ...layout,
           mounts,
-          specials: [...layout.specials, ...SandboxLayout.specials({ mounts, denied, empty: layout.empty })],
+          specials: [...layout.specials, ...held],
           network,
           environment: CommandEnvironment.make({
             inherited,
@@ -154,14 +156,18 @@ export const make = (
           },
           manner,
           request
-        )
+        ).pipe(Effect.onError(() => takeAway))
+        const taken = yield* Effect.uninterruptible(takeAway)
         if (!status.includes("\"exit-code\"") && result.exit._tag === "Exited") {
           return yield* new ProcessError({
             reason: "no-sandbox",
             message: `The sandbox could not be set up, and the command did not run: ${result.stderr.head.trim()}`
           })
         }
-        return result
+        return {
+          ...result,
+          notes: taken.map((name) => `removed ${name}, by which the command would have replaced the git configuration`)
+        }
       })
     return { enforcement: enforcement(network), run, reap: Sweep.reap(manner) }
   })

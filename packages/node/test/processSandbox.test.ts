@@ -2,7 +2,9 @@ import { ProcessRunner } from "@capstan/core/ProcessRunner"
 import type { Mount } from "@capstan/core/Workspace"
 import { SandboxedProcessRunner } from "@capstan/node"
 import { describe, expect, it, layer } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import { execFileSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as net from "node:net"
@@ -200,6 +202,35 @@ describe.skipIf(!confines)("a sandboxed command", () => {
       ...options,
       deniedFiles: Effect.succeed([path.join(workspace, "repository/.git/config")])
     }))))
+
+  it.live("takes away what would lead git to another configuration, however the command ends", () =>
+    Effect.gen(function*() {
+      const repository = path.join(root, "redirected")
+      execFileSync("git", ["init", "-q", repository])
+      const plant = "cp -r .git evil && echo ../evil > .git/commondir"
+      const layer = SandboxedProcessRunner.layer({
+        ...options,
+        mounts: [{ name: "redirected", root: repository, access: "rw" }]
+      })
+      yield* Effect.gen(function*() {
+        const { run } = yield* ProcessRunner
+        const request = { cwd: repository, keepBytes: 1000 }
+        const result = yield* run({ ...request, command: plant })
+        expect(result.notes).toEqual([expect.stringContaining("commondir")])
+        expect(fs.existsSync(path.join(repository, ".git/commondir"))).toBe(false)
+        const ready = yield* Deferred.make<void>()
+        const fiber = yield* Effect.fork(run({
+          ...request,
+          command: `${plant}; echo ready; sleep 100`,
+          onOutput: () => Deferred.succeed(ready, undefined)
+        }))
+        yield* Deferred.await(ready)
+        expect(fs.existsSync(path.join(repository, ".git/commondir"))).toBe(true)
+        yield* Fiber.interrupt(fiber)
+        expect(fs.existsSync(path.join(repository, ".git/commondir"))).toBe(false)
+        expect((yield* run({ ...request, command: "git status" })).notes).toEqual([])
+      }).pipe(Effect.provide(layer))
+    }))
 
   it.live("holds the git folder of a mount without being told, also where hooks and configuration are missing", () =>
     Effect.gen(function*() {

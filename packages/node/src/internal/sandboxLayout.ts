@@ -253,3 +253,25 @@ export const specials = (options: {
     ...outermost.flatMap(masked)
   ]
 }
+
+/**
+ * Files that are missing in the held git folders and would make git take its configuration from elsewhere. What is
+ * missing cannot be held, so whoever asks takes away afterwards what appeared.
+ */
+export const redirections = (held: ReadonlyArray<Special>): ReadonlyArray<string> =>
+  held.flatMap((special) => special._tag === "Pinned" ? [path.join(special.path, "commondir")] : [])
+    .filter((name) => !exists(name))
+
+/** Takes those away that are there now, and names them. */
+export const takeAway = (names: ReadonlyArray<string>): Effect.Effect<ReadonlyArray<string>> =>
+  Effect.sync(() =>
+    names.filter((name) => {
+      try {
+        // Never more than one name: a folder does not redirect git.
+        fs.unlinkSync(name)
+        return true
+      } catch {
+        return false
+      }
+    })
+  )
