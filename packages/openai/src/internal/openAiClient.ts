@@ -18,6 +18,22 @@ export interface ClientOptions {
   readonly timeouts: ModelTimeouts.ModelTimeouts
 }
 
+/** The SDK drops the body of an error that is not of the vendor's form. */
+class Client extends Sdk {
+  protected override makeStatusError(...args: Parameters<Sdk["makeStatusError"]>): APIError {
+    const [code, body, message, headers] = args
+    return super.makeStatusError(code, isForeign(body) ? { error: { ...body, message: wordsOf(body) } } : body, message, headers)
+  }
+}
+
+const isForeign = (body: unknown): body is object =>
+  typeof body === "object" && body !== null && !("error" in body)
+
+const wordsOf = (body: object): string => {
+  const words = "message" in body ? body.message : "detail" in body ? body.detail : body
+  return typeof words === "string" ? words : JSON.stringify(words)
+}
+
 export const make = (options: ClientOptions): Effect.Effect<Sdk, never, Scope> =>
   Effect.map(
     Effect.acquireRelease(
@@ -27,7 +43,7 @@ export const make = (options: ClientOptions): Effect.Effect<Sdk, never, Scope> =
       (agent) => Effect.promise(() => agent.destroy())
     ),
     (dispatcher) =>
-      new Sdk({
+      new Client({
         apiKey: options.apiKey === undefined ? "none" : Redacted.value(options.apiKey),
         organization: options.organization ?? null,
         project: options.project ?? null,
