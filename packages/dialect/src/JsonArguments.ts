@@ -6,9 +6,9 @@
 import type * as JsonSchema from "@capstan/core/JsonSchema"
 import type * as ToolCall from "@capstan/core/ToolCall"
 import * as Either from "effect/Either"
-import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
 import { jsonrepair } from "jsonrepair"
+import { isObject } from "./internal/jsonObject.js"
 import { isUnreadable, maxDepth, rewrite } from "./internal/relaxedJson.js"
 
 /**
@@ -147,8 +147,6 @@ const wrapped = (value: Readonly<Record<string, unknown>>, options: Options): un
   const inner = value[wrapper]
   return isObject(inner) || (typeof inner === "string" && inner.trimStart().startsWith("{")) ? inner : undefined
 }
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> => Predicate.isRecord(value) && !Array.isArray(value)
 
 const repair = (kind: string, detail: string): ToolCall.Repair => ({ kind, detail })
 

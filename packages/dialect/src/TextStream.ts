@@ -9,13 +9,14 @@ import { Toolbox } from "./internal/toolbox.js"
 import type { OfferedTool, TextCall } from "./TextCall.js"
 
 /**
- * A piece of an answer. `raw` is the text that it was made of: the pieces' raw texts, joined, are the answer, unit for unit. Of several calls in one block the first carries the block's text.
+ * A piece of an answer; the `text` of reasoning comes without the tags around it. `raw` is the text that it was made of: the pieces' raw texts, joined, are the answer, unit for unit. Of several calls in one block the first carries the block's text.
  *
  * @since 0.1.0
  * @category models
  */
 export type Piece =
-  | { readonly _tag: "Text" | "Reasoning"; readonly raw: string }
+  | { readonly _tag: "Text"; readonly raw: string }
+  | { readonly _tag: "Reasoning"; readonly raw: string; readonly text: string }
   | { readonly _tag: "Call" | "NearMiss"; readonly raw: string; readonly call: TextCall }
 
 /**

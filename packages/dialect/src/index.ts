@@ -3,8 +3,11 @@
  *
  * @since 0.1.0
  */
+export * as Dialect from "./Dialect.js"
+export * as Emulation from "./Emulation.js"
 export * as JsonArguments from "./JsonArguments.js"
 export * as Normaliser from "./Normaliser.js"
 export * as TextCall from "./TextCall.js"
 export * as TextStream from "./TextStream.js"
 export * as ToolNames from "./ToolNames.js"
+export * as ToolSchema from "./ToolSchema.js"

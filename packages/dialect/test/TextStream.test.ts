@@ -21,7 +21,9 @@ const joined = (pieces: ReadonlyArray<TextStream.Piece>) => {
   for (const piece of pieces) {
     const last = result.at(-1)
     if (last !== undefined && last._tag === piece._tag && (last._tag === "Text" || last._tag === "Reasoning")) {
-      result[result.length - 1] = { _tag: last._tag, raw: last.raw + piece.raw }
+      result[result.length - 1] = last._tag === "Text"
+        ? { _tag: "Text", raw: last.raw + piece.raw }
+        : { _tag: "Reasoning", raw: last.raw + piece.raw, text: last.text + (piece._tag === "Reasoning" ? piece.text : "") }
     } else result.push(piece)
   }
   return result
@@ -64,15 +66,15 @@ describe("TextStream", () => {
     expect(text("x = 1\n```\n{\"name\": \"run\", ")).toBe("x = 1\n```\n")
     expect(text("\"arguments\": {}")).toBe("")
     expect(machine.push("}")).toMatchObject([])
-    expect(machine.push(" ok.")).toMatchObject([{ _tag: "Call", call: { tool: "run" } }, { _tag: "Text", raw: " ok." }])
+    expect(machine.push(" ok ")).toMatchObject([{ _tag: "Call", call: { tool: "run" } }, { _tag: "Text", raw: " ok " }])
     expect(machine.end()).toEqual([])
   })
 
   it("streams reasoning as it comes", () => {
     const machine = TextStream.make({ tools })
-    expect(machine.push("<think>so")).toEqual([{ _tag: "Reasoning", raw: "<think>so" }])
-    expect(machine.push(" it is</th")).toEqual([{ _tag: "Reasoning", raw: " it is" }])
-    expect(machine.push("ink>Yes.")).toEqual([{ _tag: "Reasoning", raw: "</think>" }, { _tag: "Text", raw: "Yes." }])
+    expect(machine.push("<think>so")).toEqual([{ _tag: "Reasoning", raw: "<think>so", text: "so" }])
+    expect(machine.push(" it is</th")).toEqual([{ _tag: "Reasoning", raw: " it is", text: " it is" }])
+    expect(machine.push("ink>Yes ")).toEqual([{ _tag: "Reasoning", raw: "</think>", text: "" }, { _tag: "Text", raw: "Yes " }])
   })
 
   const size = 1_000_000

@@ -7,7 +7,8 @@ import { closerWords, namedElements, openerWords, separatorWords } from "./marke
 import { readElement, readNamedElement } from "./elements.js"
 import { readCalls } from "./python.js"
 import { END, isSpaceCode, isWordCode, peek, type Reading, run, skipSpace, stands, type Tape } from "./tape.js"
-import { isObject, type Toolbox } from "./toolbox.js"
+import { isObject } from "./jsonObject.js"
+import type { Toolbox } from "./toolbox.js"
 
 /**
  * Calls that end at `at`, or none: then what was looked at is text up to `at`, and nothing in it is looked at again.

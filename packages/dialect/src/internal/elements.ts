@@ -4,7 +4,8 @@ import { balanced } from "./balanced.js"
 import type { Block } from "./blocks.js"
 import { parameterElements, parameterWords } from "./markers.js"
 import { END, isWordCode, peek, type Reading, skipSpace, stands, type Tape } from "./tape.js"
-import { argumentKeys, isObject, nameKeys, type Toolbox } from "./toolbox.js"
+import { isObject } from "./jsonObject.js"
+import { argumentKeys, nameKeys, type Toolbox } from "./toolbox.js"
 
 const code = (char: string): number => char.charCodeAt(0)
 const angle = code("<")

@@ -5,7 +5,8 @@ import { END, isSpaceCode, isWordCode, MORE, peek, type Reading, run, skipSpace,
 import type { Toolbox } from "./toolbox.js"
 
 export type Found =
-  | { readonly _tag: "Text" | "Reasoning"; readonly raw: string }
+  | { readonly _tag: "Text"; readonly raw: string }
+  | { readonly _tag: "Reasoning"; readonly raw: string; readonly text: string }
   | { readonly _tag: "Call" | "NearMiss"; readonly raw: string; readonly call: TextCall }
 
 const code = (char: string): number => char.charCodeAt(0)
@@ -25,6 +26,9 @@ export class Scanner {
   private emitted = 0
   private settled = 0
   private kind: "Text" | "Reasoning" = "Text"
+  /** How much of what is released next is a tag around reasoning. */
+  private opening = 0
+  private closing = 0
 
   private at = 0
   /** Only white space stands before `at` on its line. */
@@ -59,7 +63,10 @@ export class Scanner {
 
   private release(upTo: number): void {
     if (upTo <= this.emitted) return
-    this.found.push({ _tag: this.kind, raw: this.tape.slice(this.emitted, upTo) })
+    const raw = this.tape.slice(this.emitted, upTo)
+    this.found.push(this.kind === "Text" ? { _tag: "Text", raw } : { _tag: "Reasoning", raw, text: raw.slice(this.opening, raw.length - this.closing) })
+    this.opening = 0
+    this.closing = 0
     this.emitted = upTo
     this.tape.discard(upTo)
   }
@@ -194,6 +201,7 @@ export class Scanner {
     this.release(this.at)
     this.kind = "Reasoning"
     this.at += opener.length
+    this.opening = opener.length
     const first = closer.charCodeAt(0)
     for (;;) {
       this.settled = this.at
@@ -204,6 +212,7 @@ export class Scanner {
         return
       } else if (unit === first && (yield* stands(this.tape, this.at, closer))) {
         this.at += closer.length
+        this.closing = closer.length
         break
       } else {
         this.at++

@@ -3,14 +3,10 @@ import type * as ToolCall from "@capstan/core/ToolCall"
 import * as ToolName from "@capstan/core/ToolName"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
-import * as Predicate from "effect/Predicate"
 import * as JsonArguments from "../JsonArguments.js"
 import type { OfferedTool, TextCall } from "../TextCall.js"
+import { isObject, type JsonObject } from "./jsonObject.js"
 import type { PythonCall } from "./python.js"
-
-export type JsonObject = Readonly<Record<string, unknown>>
-
-export const isObject = (value: unknown): value is JsonObject => Predicate.isRecord(value) && !Array.isArray(value)
 
 const note = (kind: string, detail: string): ToolCall.Repair => ({ kind, detail })
 

@@ -1,0 +1,5 @@
+import * as Predicate from "effect/Predicate"
+
+export type JsonObject = Readonly<Record<string, unknown>>
+
+export const isObject = (value: unknown): value is JsonObject => Predicate.isRecord(value) && !Array.isArray(value)
