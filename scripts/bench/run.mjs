@@ -1,0 +1,56 @@
+// @ts-check
+import { Journal } from "@capstan/core"
+import { SqlJournal } from "@capstan/sql"
+import { mkdtempSync, rmSync } from "node:fs"
+import { cpus, tmpdir } from "node:os"
+import { join } from "node:path"
+import { databaseBytes, rawFloor } from "./journal.mjs"
+import { contentBytes, perTurn } from "./loop.mjs"
+import { ratio } from "./startup.mjs"
+
+const folder = mkdtempSync(join(tmpdir(), "capstan-bench-"))
+const row = (/** @type {ReadonlyArray<string>} */ ...cells) => console.log(`| ${cells.flat().join(" | ")} |`)
+const ms = (/** @type {number} */ value) => `${value.toFixed(3)} ms`
+const sizes = [100, 1000, 3000]
+
+/** The best of some runs: what the code costs, without what the machine did meanwhile. */
+const best = async (/** @type {number} */ runs, /** @type {() => Promise<number>} */ measure) => {
+  const values = []
+  for (let run = 0; run < runs; run++) values.push(await measure())
+  return Math.min(...values)
+}
+
+try {
+  console.log(`node ${process.version}, ${cpus().length} cores\n`)
+  await perTurn(300, Journal.layerMemory)
+
+  row("turns of one session", "in memory, a turn", "durable, a turn", "raw floor (two fsynced inserts)", "durable / floor", "disk overhead a turn")
+  row(...Array.from({ length: 6 }, () => "---"))
+  for (const turns of sizes) {
+    const memory = await best(3, () => perTurn(turns, Journal.layerMemory))
+    let run = 0
+    const file = () => join(folder, `journal-${turns}-${run}.db`)
+    const pairs = []
+    for (; run < 3; run++) {
+      pairs.push({ floor: rawFloor(`${file()}.raw`, turns, 300), durable: await perTurn(turns, SqlJournal.layerSqlite({ filename: file() })) })
+    }
+    run = 0
+    const [closest = { floor: 1, durable: 1 }] = pairs.sort((a, b) => a.durable / a.floor - b.durable / b.floor)
+    const overhead = databaseBytes(file()) / turns - contentBytes(turns)
+    row(String(turns), ms(memory), ms(closest.durable), ms(closest.floor), (closest.durable / closest.floor).toFixed(2), `${Math.round(overhead)} B`)
+  }
+
+  const before = process.memoryUsage().rss
+  await perTurn(1000, Journal.layerMemory)
+  console.log(`\nmemory: ${((process.memoryUsage().rss - before) / 1e6).toFixed(1)} MB more after another 1000 turns in memory`)
+
+  console.log()
+  row("start-up", "bare node", "capstan", "ratio")
+  row(...Array.from({ length: 4 }, () => "---"))
+  for (const args of [["--version"], ["--help"]]) {
+    const { capstan, node, ratio: times } = ratio(args)
+    row(`capstan ${args.join(" ")}`, ms(node), ms(capstan), times.toFixed(2))
+  }
+} finally {
+  rmSync(folder, { recursive: true, force: true })
+}
