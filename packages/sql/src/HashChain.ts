@@ -7,7 +7,7 @@
 import { createHash } from "node:crypto"
 
 /**
- * A row as it is stored, before anything is made of it. `at` in milliseconds since the epoch, `payload` JSON text.
+ * A row as it is stored, before anything is made of it. `at` in milliseconds since the epoch.
  *
  * @since 0.1.0
  * @category models
@@ -17,7 +17,7 @@ export interface Link {
   readonly at: number
   readonly version: number
   readonly kind: string
-  readonly payload: string
+  readonly payload: Uint8Array
 }
 
 /**
@@ -60,7 +60,8 @@ export const genesis = (session: string): Uint8Array => createHash("sha256").upd
 export const hash = (previous: Uint8Array, link: Link): Uint8Array =>
   createHash("sha256")
     .update(previous)
-    .update(`${link.seq}\n${link.at}\n${link.version}\n${link.kind}\n${link.payload}`)
+    .update(`${link.seq}\n${link.at}\n${link.version}\n${link.kind}\n`)
+    .update(link.payload)
     .digest()
 
 /**

@@ -49,7 +49,7 @@ interface ChainRow {
   readonly at: number | string
   readonly version: number
   readonly kind: string
-  readonly payload: string
+  readonly payload: Uint8Array
   readonly hash: Uint8Array
 }
 
@@ -62,7 +62,7 @@ const make = (options: Options) =>
       Effect.uninterruptibleMask((restore) => patiently(effect, { restore, wait }))
 
     yield* sql.onDialectOrElse({
-      sqlite: () => Effect.mapError(SqliteFile.settle(sql), fromSql),
+      sqlite: () => waiting(Effect.mapError(SqliteFile.settle(sql), fromSql)),
       orElse: () => Effect.void
     })
     yield* waiting(tables.ensure)

@@ -36,9 +36,9 @@ export const layer = (options: {
       const sql = yield* SqliteClient.make({ filename: options.filename, disableWAL: true }).pipe(
         Effect.catchAllDefect(fromCause)
       )
-      yield* Effect.mapError(settle(sql), fromSql)
+      const prepare = Effect.zipRight(settle(sql), sql`pragma journal_mode = wal`)
       yield* Effect.uninterruptibleMask((restore) =>
-        patiently(Effect.mapError(sql`pragma journal_mode = wal`.unprepared, fromSql), {
+        patiently(Effect.mapError(prepare, fromSql), {
           restore,
           wait: Duration.decode(options.lockWait ?? "15 seconds")
         })
@@ -55,7 +55,7 @@ export const layer = (options: {
  * @category combinators
  */
 export const settle = (sql: SqlClient.SqlClient): Effect.Effect<void, SqlError> =>
-  Effect.zipRight(sql`pragma busy_timeout = 10`.unprepared, sql`pragma synchronous = full`.unprepared)
+  Effect.zipRight(sql`pragma busy_timeout = 10`, sql`pragma synchronous = full`)
 
 const isMemory = (filename: string): boolean => filename === ":memory:" || filename === ""
 

@@ -3,7 +3,7 @@ import { SqlJournal } from "@capstan/sql"
 import { JournalConformance } from "@capstan/testing"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { temporaryFile } from "./fixtures/folders.js"
+import { temporaryFile } from "./folders.js"
 
 JournalConformance.suite({ name: "the memory journal", layer: Journal.layerMemory })
 

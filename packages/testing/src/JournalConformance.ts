@@ -158,7 +158,7 @@ export const suite = <E>({ layer, name }: {
           assert.deepStrictEqual(recordsOf(rows), batches.flatMap(([batch]) => batch))
           assert.deepStrictEqual(rows.map((row) => row.seq), rows.map((_, index) => index + 1))
         }).pipe(Effect.provide(layer)),
-      { fastCheck: { numRuns: 30 } }
+      { fastCheck: { numRuns: 15 } }
     )
 
     it.effect("takes empty batches and adds nothing", () =>

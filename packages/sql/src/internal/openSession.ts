@@ -152,7 +152,7 @@ const run = ({ durable, restore, sql, statements, wait }: {
 
 /**
  * In WAL a commit under NORMAL is written but not synced; the next one under FULL syncs the file, and with it all before.
- * Other databases sync each commit. The pragma takes effect while it is prepared, so it is never taken from a cache.
+ * Other databases sync each commit.
  */
 const unsynced = <A>(sql: SqlClient.SqlClient, connection: Connection, effect: Effect.Effect<A, SqlError>) =>
   sql.onDialectOrElse({
@@ -165,7 +165,7 @@ const unsynced = <A>(sql: SqlClient.SqlClient, connection: Connection, effect: E
   })
 
 const synchronous = (connection: Connection, level: "normal" | "full") =>
-  Effect.suspend(() => connection.executeUnprepared(`pragma synchronous = ${level}`, [], undefined))
+  connection.execute(`pragma synchronous = ${level}`, [], undefined)
 
 /** Adds the rows and moves the head, if the session is still ours and stands where we left it. */
 const insert = ({ after, last, lease, links, sql }: {
@@ -188,7 +188,7 @@ const insert = ({ after, last, lease, links, sql }: {
         sql.csv(
           links.map((link) =>
             sql`(${link.seq}::bigint, ${link.at}::bigint, ${link.version}::integer,
-              ${link.kind}::text, ${link.payload}::text, ${link.hash}::bytea)`
+              ${link.kind}::text, ${link.payload}::bytea, ${link.hash}::bytea)`
           )
         )
       }) as v returning seq`,

@@ -3,6 +3,7 @@ import { JournalRecord, version } from "@capstan/core/JournalRecord"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as HashChain from "../HashChain.js"
+import { pack, unpack } from "./payload.js"
 
 /** A row as the client gives it: Postgres gives its big integers as text. */
 export interface StoredRow {
@@ -10,7 +11,7 @@ export interface StoredRow {
   readonly at: number | string
   readonly version: number
   readonly kind: string
-  readonly payload: string
+  readonly payload: Uint8Array
 }
 
 const decode = Schema.decodeUnknown(JournalRecord)
@@ -21,7 +22,8 @@ const parse = Schema.decodeUnknown(Schema.parseJson(Schema.Record({ key: Schema.
 export const toRow = (session: string) => (row: StoredRow): Effect.Effect<JournalRow, JournalError> =>
   row.version > version
     ? tooNew(session, row.version)
-    : parse(row.payload).pipe(
+    : unpack(row.payload).pipe(
+      Effect.flatMap(parse),
       Effect.flatMap((fields) => decode({ ...fields, _tag: row.kind })),
       Effect.mapBoth({
         onSuccess: (record) => ({ seq: Number(row.seq), at: Number(row.at), record }),
@@ -51,7 +53,7 @@ export const chain = (
   let previous = head
   return records.map((record, index) => {
     const { _tag: kind, ...fields } = encode(record)
-    const link = { seq: seq + index + 1, at, version, kind, payload: JSON.stringify(fields) }
+    const link = { seq: seq + index + 1, at, version, kind, payload: pack(JSON.stringify(fields)) }
     previous = HashChain.hash(previous, link)
     return { ...link, hash: previous }
   })

@@ -30,7 +30,7 @@ const sqlite: ReadonlyArray<string> = [
     at integer not null,
     version integer not null,
     kind text not null,
-    payload text not null,
+    payload blob not null,
     hash blob not null,
     unique (session, seq)
   )`,
@@ -67,7 +67,7 @@ const postgres: ReadonlyArray<string> = [
     at bigint not null,
     version integer not null,
     kind text not null,
-    payload text not null,
+    payload bytea not null,
     hash bytea not null,
     unique (session, seq)
   )`
@@ -88,7 +88,7 @@ const versionOf = Effect.gen(function*() {
 const create = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   const run = (statements: ReadonlyArray<string>) =>
-    Effect.forEach(statements, (text) => sql.unsafe(text).unprepared, { discard: true })
+    Effect.forEach(statements, (text) => sql.unsafe(text), { discard: true })
   yield* sql.onDialectOrElse({ pg: () => sql.withTransaction(run(postgres)), orElse: () => run(sqlite) })
   const key = yield* Effect.sync(() => randomBytes(32).toString("hex"))
   const insert = (name: string, value: string) =>
