@@ -150,6 +150,17 @@ const decisions = (test: Test): void => {
   )
 
   test(
+    "that paths which lead nowhere are none",
+    { loop: { link: "loop" }, file: "1" },
+    Effect.gen(function*() {
+      assert.strictEqual(yield* decided("loop", "read"), "bad-path")
+      assert.strictEqual(yield* decided("none/../file", "read"), "not-found")
+      assert.strictEqual(yield* decided("file/../file", "read"), "not-a-directory")
+      assert.strictEqual(yield* decided("loop", "delete"), "loop")
+    })
+  )
+
+  test(
     "that names with secrets are out of reach, and that .git is not to be changed",
     {
       ".env": "s",

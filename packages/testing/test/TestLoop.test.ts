@@ -3,6 +3,7 @@ import * as Journal from "@capstan/core/Journal"
 import { CrashPoint, FakeSandbox, ScriptedApproval, ScriptedModel, TestLoop } from "@capstan/testing"
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as FastCheck from "effect/FastCheck"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 
@@ -34,7 +35,78 @@ const RunTests = Tool.make("run_tests", {
     )
 })
 
+const Echo = Tool.make("echo", {
+  description: "Says what it is told, fails, or throws.",
+  parameters: Schema.Struct({ say: Schema.String }),
+  safety: "read-only",
+  handler: ({ say }) =>
+    say === "throw"
+      ? Effect.die(new Error("thrown"))
+      : say === "fail"
+      ? Effect.fail(new Error("failed"))
+      : Effect.succeed(say)
+})
+
+const rawCalls: FastCheck.Arbitrary<ScriptedModel.RawCall> = FastCheck.record({
+  id: FastCheck.constantFrom("", "call_0", "call_0", "no legal id", "x".repeat(60)),
+  name: FastCheck.constantFrom("echo", "ECHO", "delete_file", "no such tool", ""),
+  raw: FastCheck.constantFrom(
+    "{\"say\":\"a\"}",
+    "{\"say\":\"throw\"}",
+    "{\"say\":\"fail\"}",
+    "{\"path\":\"a\"}",
+    "[",
+    "[1]"
+  )
+})
+
+const steps: FastCheck.Arbitrary<ScriptedModel.Step> = FastCheck.oneof(
+  {
+    weight: 6,
+    arbitrary: FastCheck.record({
+      text: FastCheck.constantFrom("", " ", "so"),
+      calls: FastCheck.array(rawCalls, { minLength: 1, maxLength: 4 }),
+      finish: FastCheck.constantFrom("tool-calls" as const, "tool-calls" as const, "length" as const, "stop" as const)
+    }).map(ScriptedModel.raw)
+  },
+  {
+    weight: 2,
+    arbitrary: FastCheck.constantFrom(ScriptedModel.text("done"), ScriptedModel.raw({ finish: "refusal" }))
+  },
+  { weight: 1, arbitrary: FastCheck.constantFrom(ScriptedModel.raw({}), ScriptedModel.broken([])) },
+  {
+    weight: 1,
+    arbitrary: rawCalls.map((call) =>
+      ScriptedModel.broken(ScriptedModel.deltasOf({ text: "so", calls: [call] }).slice(0, -1))
+    )
+  }
+)
+
 describe("TestLoop", () => {
+  it.effect.prop(
+    "whatever a model says, every request is valid and every call has one outcome",
+    [FastCheck.array(steps, { maxLength: 12 })],
+    ([script]) =>
+      Effect.gen(function*() {
+        for (const message of ["one", "two", "three"]) {
+          const turn = yield* Effect.either(ToolLoop.run({ session: "t", message }))
+          if (turn._tag === "Left") expect(turn.left).toMatchObject({ _tag: "ModelError", reason: "broken" })
+        }
+        const journal = yield* Journal.Journal
+        const rows = yield* journal.read({ session: "t" })
+        const settled = rows.flatMap(({ record }) => record._tag === "Settled" ? [JSON.stringify(record.ref)] : [])
+        expect(new Set(settled).size).toBe(settled.length)
+        expect((yield* ScriptedModel.requests).length).toBeGreaterThan(2)
+      }).pipe(Effect.provide(TestLoop.layer({
+        model: (_, n) => script[n] ?? ScriptedModel.text("end"),
+        approvals: Array.from({ length: 100 }, (_, index) =>
+          index % 2 === 0 ? ScriptedApproval.approve : ScriptedApproval.deny()),
+        tools: [DeleteFile, Echo],
+        files: { a: "1" }
+      }))),
+    { fastCheck: { numRuns: 20 } }
+  )
+
   it.effect("a denied deletion is told to the model", () =>
     Effect.gen(function*() {
       const turn = yield* ToolLoop.run({ session: "t", message: "tidy up" })
