@@ -18,11 +18,15 @@ if (!isRoot) process.stderr.write("No test as another user: only root can become
 
 const root = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), "capstan-crash-test-")))
 const program = path.join(root, "runtime.mjs")
+/** What a killed runtime leaves there goes with the test. */
+const temporary = path.join(root, "tmp")
 /** Belongs to nobody, so that no account has to be made and removed. */
 const stranger = 54_321
 
 beforeAll(() => {
   fs.chmodSync(root, 0o755)
+  fs.mkdirSync(temporary)
+  fs.chmodSync(temporary, 0o777)
   const sources = fileURLToPath(new URL("../../", import.meta.url))
   return build({
     entryPoints: [fileURLToPath(new URL("processRuntime.ts", import.meta.url))],
@@ -58,7 +62,7 @@ const runtime = (options: {
   Effect.async<{ readonly reports: ReadonlyArray<Report>; readonly kill: () => void }, string>((resume) => {
     const child = spawn(process.execPath, [program, options.backend, options.workspace, options.command], {
       cwd: "/",
-      env: { PATH: "/usr/bin:/bin", HOME: options.home ?? os.homedir() },
+      env: { PATH: "/usr/bin:/bin", HOME: options.home ?? os.homedir(), TMPDIR: temporary },
       stdio: ["ignore", "pipe", "pipe"],
       ...(options.user === undefined ? {} : { uid: options.user, gid: options.user })
     })
