@@ -14,7 +14,7 @@ export type Allowed = Extract<PathDecision, { readonly _tag: "Allowed" }> & {
   readonly folder: boolean
 }
 
-export type Refused = Extract<PathDecision, { readonly _tag: "Refused" }>
+type Refused = Extract<PathDecision, { readonly _tag: "Refused" }>
 
 /** A run of names, with globs, that is denied anywhere in a path below its mount together with everything in it. */
 interface DenyRule {

@@ -26,7 +26,7 @@ export const below = (
 export const byName = (left: string, right: string): number => left < right ? -1 : left > right ? 1 : 0
 
 /** By path, name by name: what is in a folder stands together. */
-export const byPath = (left: ReadonlyArray<string>, right: ReadonlyArray<string>): number => {
+const byPath = (left: ReadonlyArray<string>, right: ReadonlyArray<string>): number => {
   for (let index = 0; index < left.length && index < right.length; index++) {
     const order = byName(left[index] ?? "", right[index] ?? "")
     if (order !== 0) return order

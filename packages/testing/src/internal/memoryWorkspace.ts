@@ -76,7 +76,7 @@ export const make = (gate: Gate.Gate): Operations => ({
     })
 })
 
-export const digest = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex")
+const digest = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex")
 
 const existing = (gate: Gate.Gate, place: Gate.Allowed): Effect.Effect<Tree.Node, FileError> =>
   Effect.suspend(() => {
