@@ -81,7 +81,7 @@ describe("Dialect.decorate repairs native calls", () => {
 
   it.effect("and says why when it cannot", () =>
     Effect.gen(function*() {
-      const { calls } = yield* ask([...nativeCall("path = a", null, "not JSON"), finish("tool-calls")])
+      const { calls } = yield* ask([...nativeCall("{path = a}", null, "not JSON"), finish("tool-calls")])
       expect(calls[0]).toMatchObject({ arguments: null, malformed: expect.stringContaining("not JSON") })
     }))
 
