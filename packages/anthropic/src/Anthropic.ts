@@ -10,6 +10,7 @@ import { type Model, ModelProvider, type ModelRequest } from "@capstan/core/Mode
 import * as ModelRetry from "@capstan/core/ModelRetry"
 import * as ModelStream from "@capstan/core/ModelStream"
 import * as ModelTimeouts from "@capstan/core/ModelTimeouts"
+import * as Dialect from "@capstan/dialect/Dialect"
 import * as ToolNames from "@capstan/dialect/ToolNames"
 import * as Config from "effect/Config"
 import * as ConfigError from "effect/ConfigError"
@@ -34,7 +35,7 @@ export type Thinking = "default" | "off" | "adaptive" | { readonly budgetTokens:
 
 /**
  * Settings of the provider. `model` answers requests that name none, `maxOutputTokens` caps answers that have no cap of their
- * own (default: what is known of the model, else 8192). `apiKey` is sent to `baseUrl`, whatever that is: give a host only the
+ * own (default: what is known of the model, else 8192). `rescue` (default false) reads calls that a model wrote as text. `apiKey` is sent to `baseUrl`, whatever that is: give a host only the
  * key that is its own.
  *
  * @since 0.1.0
@@ -46,6 +47,7 @@ export interface AnthropicOptions {
   readonly baseUrl?: string
   readonly maxOutputTokens?: number
   readonly thinking?: Thinking
+  readonly rescue?: boolean
   readonly retry?: Partial<ModelRetry.RetryPolicy>
   readonly timeouts?: Partial<ModelTimeouts.ModelTimeouts>
   readonly headers?: Readonly<Record<string, string>>
@@ -112,7 +114,10 @@ export const make = Effect.fn("Anthropic.make")(function*(
     )
   }
 
-  return { model: (id) => Effect.succeed(modelOf(id ?? options.model)), stream }
+  return Dialect.decorate(
+    { model: (id) => Effect.succeed(modelOf(id ?? options.model)), stream },
+    { rescue: options.rescue ?? false }
+  )
 })
 
 /**

@@ -218,7 +218,7 @@ describe("Anthropic", () => {
       expect(deltas.at(-1)).toMatchObject({ _tag: "Finish", reason: "length" })
     }))
 
-  it.scopedLive("gives bad JSON on as it is, and takes no text for no arguments", () =>
+  it.scopedLive("repairs bad JSON and says so, keeps what cannot be read, and takes no text for no arguments", () =>
     Effect.gen(function*() {
       const server = yield* serve(stream(
         start,
@@ -226,12 +226,14 @@ describe("Anthropic", () => {
         ...tool(1, "b", ""),
         block(2, { type: "tool_use", id: "c", name: "get_weather", input: { city: "Rome" } }),
         blockEnd(2),
+        ...tool(3, "d", "Oslo, please"),
         ...stop("tool_use")
       ))
       expect(calls(yield* collect(server.url))).toMatchObject([
-        { id: "a", raw: `{"city": Oslo}`, arguments: null, malformed: expect.any(String) },
+        { id: "a", raw: `{"city": Oslo}`, arguments: { city: "Oslo" }, repairs: [{}] },
         { id: "b", raw: "", arguments: {} },
-        { id: "c", raw: `{"city":"Rome"}`, arguments: { city: "Rome" } }
+        { id: "c", raw: `{"city":"Rome"}`, arguments: { city: "Rome" }, repairs: [] },
+        { id: "d", raw: "Oslo, please", arguments: null, malformed: expect.any(String) }
       ])
     }))
 

@@ -77,7 +77,12 @@ describe("anthropicRequest", () => {
       }
     ])
     expect(body.tools).toEqual([
-      { name: "get_weather", description: "Weather", input_schema: { type: "object", properties: {} }, ...mark }
+      {
+        name: "get_weather",
+        description: "Weather",
+        input_schema: { type: "object", properties: {}, additionalProperties: false },
+        ...mark
+      }
     ])
   })
 

@@ -30,7 +30,7 @@ export interface Reasoning {
 /**
  * Settings of the provider. `model` answers requests that name none, `maxOutputTokens` caps answers that have no cap of their
  * own (default: the service's). `strict` (default true) has arguments constrained by the schemas of the tools, where they
- * allow it. `apiKey` is sent to `baseUrl`, whatever that is: give a host only the key that is its own.
+ * allow it. `rescue` (default false) reads calls that a model wrote as text. `apiKey` is sent to `baseUrl`, whatever that is: give a host only the key that is its own.
  *
  * @since 0.1.0
  * @category models
@@ -43,6 +43,7 @@ export interface OpenAiOptions {
   readonly project?: string
   readonly maxOutputTokens?: number
   readonly strict?: boolean
+  readonly rescue?: boolean
   readonly reasoning?: Reasoning
   readonly retry?: Partial<ModelRetry.RetryPolicy>
   readonly timeouts?: Partial<ModelTimeouts.ModelTimeouts>
@@ -162,5 +163,6 @@ const settingsOf = (options: OpenAiOptions): openAiProvider.Settings => ({
   ...options,
   provider,
   baseUrl: options.baseUrl ?? defaultBaseUrl,
-  strict: options.strict ?? true
+  strict: options.strict ?? true,
+  dialect: { rescue: options.rescue ?? false }
 })

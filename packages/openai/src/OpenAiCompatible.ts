@@ -19,8 +19,9 @@ import * as openAiProvider from "./internal/openAiProvider.js"
 /**
  * Settings of the provider. `baseUrl` ends before `/chat/completions` (for instance `http://127.0.0.1:11434/v1`). Without
  * `apiKey` no `Authorization` is sent. `provider` is the id that errors, reasoning and usage go by (default
- * `openai-compatible`): give each server its own. `rescue` (default true) reads calls that a model wrote as text; `strict`
- * (default false) has the server constrain arguments by the schemas of the tools. `maxTokensField` is what the server calls
+ * `openai-compatible`): give each server its own. `rescue` (default true) reads calls that a model wrote as text; `emulation`
+ * (default `when-refused`) describes tools in the prompt, once the server has said that the model takes none; `strict` (default
+ * false) has the server constrain arguments by the schemas of the tools. `maxTokensField` is what the server calls
  * the cap on an answer (default `max_tokens`).
  *
  * @since 0.1.0
@@ -32,6 +33,7 @@ export interface OpenAiCompatibleOptions {
   readonly apiKey?: Redacted.Redacted
   readonly provider?: string
   readonly rescue?: boolean
+  readonly emulation?: "never" | "when-refused" | "always"
   readonly strict?: boolean
   readonly maxOutputTokens?: number
   readonly maxTokensField?: "max_tokens" | "max_completion_tokens"
@@ -53,7 +55,8 @@ export const make = (
     ...options,
     apiKey: options.apiKey,
     provider: options.provider ?? "openai-compatible",
-    strict: options.strict ?? false
+    strict: options.strict ?? false,
+    dialect: { rescue: options.rescue ?? true, emulation: options.emulation ?? "when-refused" }
   }, {
     maxTokensField: options.maxTokensField ?? "max_tokens",
     files: false,

@@ -119,7 +119,7 @@ for (const wire of wires) {
         mock.on({ hasToolResult: true }, { content: "Rain in Oslo, sun in Rome." })
         const first = yield* collect(wire.layer(mock.url))
         expect(calls(first)).toMatchObject([
-          { id: "call_1", name: "get.weather", raw: `{"city":"Oslo","unit":null}` },
+          { id: "call_1", name: "get.weather", raw: `{"city":"Oslo","unit":null}`, arguments: { city: "Oslo" } },
           { id: "call_2", name: "get.weather", raw: `{"city":"Rome"}`, arguments: { city: "Rome" } }
         ])
         expect(first.at(-1)).toMatchObject({ _tag: "Finish", reason: "tool-calls" })
@@ -164,13 +164,25 @@ for (const wire of wires) {
         expect(deltas.at(-1)).toMatchObject({ _tag: "Finish", reason: "length" })
       }))
 
-    it.scopedLive("gives bad JSON on as it is", () =>
+    it.scopedLive("repairs bad JSON and says so, and keeps what cannot be read", () =>
       Effect.gen(function*() {
-        const server = yield* serve(stream(...wire.twoCalls(`{"city": Oslo}`, `{}`), ...wire.end))
+        const server = yield* serve(stream(...wire.twoCalls(`{"city": Oslo}`, "Oslo, please"), ...wire.end))
         expect(calls(yield* collect(wire.layer(server.url)))).toMatchObject([
-          { id: "a", raw: `{"city": Oslo}`, arguments: null, malformed: expect.any(String) },
-          { id: "b", raw: "{}", arguments: {} }
+          { id: "a", raw: `{"city": Oslo}`, arguments: { city: "Oslo" }, repairs: [{}] },
+          { id: "b", raw: "Oslo, please", arguments: null, malformed: expect.any(String) }
         ])
+      }))
+
+    it.scopedLive("has arguments enforced unless told otherwise, and reads text for calls only when told", () =>
+      Effect.gen(function*() {
+        const text = JSON.stringify({ name: "get_weather", arguments: { city: "Oslo" } })
+        const said = wire.greeting.map((event) => JSON.parse(JSON.stringify(event).replace("Hi.", () => JSON.stringify(text).slice(1, -1))))
+        const server = yield* serve(stream(...said, ...wire.end))
+        expect(textOf(yield* collect(wire.layer(server.url)))).toBe(text)
+        const rescued = yield* collect(wire.layer(server.url, { rescue: true, strict: false }))
+        expect(calls(rescued)).toMatchObject([{ id: "", name: "get_weather", arguments: { city: "Oslo" } }])
+        expect(JSON.stringify(server.received[0]?.body)).toContain("\"strict\":true")
+        expect(JSON.stringify(server.received[1]?.body)).not.toContain("\"strict\":true")
       }))
 
     it.scopedLive("tells a refusal by the model or by the service", () =>

@@ -1,9 +1,11 @@
+import { ModelProvider } from "@capstan/core/ModelProvider"
 import * as OpenAiCompatible from "@capstan/openai/OpenAiCompatible"
 import { describe, expect, it } from "@effect/vitest"
 import * as Config from "effect/Config"
 import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
+import * as Stream from "effect/Stream"
 import { calls, collect, failed, request, textOf } from "./asking.js"
 import { serve, status, stream } from "./server.js"
 
@@ -146,15 +148,45 @@ describe("OpenAiCompatible", () => {
       expect(textOf(deltas)).toBe("Hi there.")
     }))
 
-  it.scopedLive("types a server that takes no tools, so that they can be described in the prompt", () =>
+  it.scopedLive("types a server that takes no tools", () =>
     Effect.gen(function*() {
       const server = yield* serve(status(400, { error: { message: "m does not support tools", code: 400 } }))
-      expect(yield* failed(layer(server.url))).toMatchObject({
+      expect(yield* failed(layer(server.url, { emulation: "never" }))).toMatchObject({
         reason: "unsupported",
         status: 400,
         message: expect.stringContaining("emulation")
       })
       expect(yield* failed(layer(server.url), { ...request, tools: [] })).toMatchObject({ reason: "bad-request" })
+    }))
+
+  it.scopedLive("describes the tools in the prompt from the moment a server refuses them", () =>
+    Effect.gen(function*() {
+      const said = "```json\n{\"name\": \"get.weather\", \"arguments\": {\"city\": \"Oslo\"}}\n```"
+      const server = yield* serve(
+        status(400, { error: { message: "m does not support tools" } }),
+        stream(chunk({ content: said }, "stop"))
+      )
+      const twice = Effect.gen(function*() {
+        const model = yield* ModelProvider
+        return [yield* Stream.runCollect(model.stream(request)), yield* Stream.runCollect(model.stream(request))]
+      })
+      for (const deltas of yield* Effect.provide(twice, layer(server.url))) {
+        expect(calls([...deltas])).toMatchObject([
+          { name: "get.weather", arguments: { city: "Oslo" }, repairs: [{ kind: "emulated" }] }
+        ])
+      }
+      expect(server.received.map(({ body }) => JSON.stringify(body).includes("\"tools\""))).toEqual([true, false, false])
+    }))
+
+  it.scopedLive("reads calls that stand in the text, unless told otherwise", () =>
+    Effect.gen(function*() {
+      const said = "```json\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Oslo\"}}\n```"
+      const server = yield* serve(stream(chunk({ content: said.slice(0, 20) }), chunk({ content: said.slice(20) }, "stop")))
+      const deltas = yield* collect(layer(server.url))
+      expect(calls(deltas)).toMatchObject([{ id: "", name: "get_weather", arguments: { city: "Oslo" } }])
+      expect(textOf(deltas)).toBe("")
+      expect(deltas.at(-1)).toMatchObject({ _tag: "Finish", reason: "tool-calls" })
+      expect(textOf(yield* collect(layer(server.url, { rescue: false })))).toBe(said)
     }))
 
   it.scopedLive.each([

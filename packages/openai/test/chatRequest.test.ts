@@ -87,7 +87,11 @@ describe("chatRequest", () => {
       ],
       tools: [{
         type: "function",
-        function: { name: "get_weather", description: "Weather", parameters: { type: "object", properties: {} } }
+        function: {
+          name: "get_weather",
+          description: "Weather",
+          parameters: { type: "object", properties: {}, additionalProperties: false }
+        }
       }],
       tool_choice: "required"
     })

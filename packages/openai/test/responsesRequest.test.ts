@@ -98,7 +98,7 @@ describe("responsesRequest", () => {
         type: "function",
         name: "get_weather",
         description: "Weather",
-        parameters: { type: "object", properties: {} },
+        parameters: { type: "object", properties: {}, additionalProperties: false },
         strict: false
       }],
       tool_choice: { type: "function", name: "get_weather" }

@@ -6,10 +6,13 @@ import type { Model, ModelError, ModelProvider, ModelRequest } from "@capstan/co
 import * as ModelRetry from "@capstan/core/ModelRetry"
 import * as ModelStream from "@capstan/core/ModelStream"
 import * as ModelTimeouts from "@capstan/core/ModelTimeouts"
+import * as Dialect from "@capstan/dialect/Dialect"
 import * as ToolNames from "@capstan/dialect/ToolNames"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as HashSet from "effect/HashSet"
 import type * as Redacted from "effect/Redacted"
+import * as Ref from "effect/Ref"
 import type { Scope } from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type Sdk from "openai"
@@ -31,6 +34,7 @@ export interface Settings {
   readonly project?: string | undefined
   readonly maxOutputTokens?: number | undefined
   readonly strict: boolean
+  readonly dialect: Dialect.Options
   readonly reasoning?: Reasoning | undefined
   readonly retry?: Partial<ModelRetry.RetryPolicy> | undefined
   readonly timeouts?: Partial<ModelTimeouts.ModelTimeouts> | undefined
@@ -78,11 +82,22 @@ const make = <State>(settings: Settings, wire: Wire<State>): Effect.Effect<Servi
       prices: null
     })
 
+    /** A tool that cannot be strict is told of once. */
+    const told = yield* Ref.make(HashSet.empty<string>())
+    const tell = (tools: openAiTools.WireTools): Effect.Effect<void> =>
+      Effect.gen(function*() {
+        const before = yield* Ref.getAndUpdate(told, (known) => HashSet.union(known, tools.loosened.map(({ tool }) => tool)))
+        yield* Effect.forEach(
+          tools.loosened.filter(({ tool }) => !HashSet.has(before, tool)),
+          ({ reason, tool }) => Effect.logInfo(`The arguments of "${tool}" are not enforced by the service: ${reason}.`)
+        )
+      })
+
     const stream = (request: ModelRequest): Stream.Stream<ModelDelta, ModelError> => {
       const model = request.model ?? settings.model
       const target: ModelFailure.Target = { provider: settings.provider, url: settings.baseUrl, model, timeouts }
       const names = ToolNames.make(request.tools.map((tool) => tool.name))
-      const tools = openAiTools.loose
+      const tools = settings.strict ? openAiTools.strict(request.tools) : openAiTools.loose
       const maxTokens = request.maxOutputTokens ?? settings.maxOutputTokens
       return ModelStream.fromSdk<unknown>({
         provider: settings.provider,
@@ -93,11 +108,12 @@ const make = <State>(settings: Settings, wire: Wire<State>): Effect.Effect<Servi
       }).pipe(
         ModelStream.decode(wire.decoder(target)),
         Stream.map(CallAssembly.mapCalls({ name: names.fromWire, read: tools.read })),
-        ModelRetry.retry({ policy })
+        ModelRetry.retry({ policy }),
+        (answer) => Stream.unwrap(Effect.as(tell(tools), answer))
       )
     }
 
-    return { model: (id) => Effect.succeed(modelOf(id)), stream }
+    return Dialect.decorate({ model: (id) => Effect.succeed(modelOf(id)), stream }, settings.dialect)
   })
 
 export const makeResponses = (settings: Settings): Effect.Effect<Service, never, Scope> =>
