@@ -59,7 +59,9 @@ export const defaultRules: ReadonlyArray<DenyRule> = [
   ...[".ssh", ".gnupg", ".aws", ".azure", ".config/gcloud", "secrets"].map((name) => ({ pattern: `**/${name}/**` })),
   { pattern: "**/.env/**" },
   { pattern: "**/.env.*/**", except: ["**/.env.example"] },
-  ...["id_rsa*", "id_ed25519*", "id_ecdsa*", "*.pem", "*.key", "*.p12", "*.pfx"].map((name) => ({ pattern: `**/${name}` })),
+  ...["id_rsa*", "id_ed25519*", "id_ecdsa*", "*.pem", "*.key", "*.p12", "*.pfx"].map((name) => ({
+    pattern: `**/${name}`
+  })),
   ...[".npmrc", ".pypirc", ".netrc", ".git-credentials"].map((name) => ({ pattern: `**/${name}` })),
   { pattern: "**/.git/config" },
   { pattern: "**/.git/modules/**/config" },

@@ -71,16 +71,22 @@ const lexicalRefusal = (path: string): string | undefined => {
   if (path.startsWith("~")) {
     return "A leading \"~\" is not expanded here. Give a path relative to the working directory (a file whose name starts with \"~\": \"./~name\")."
   }
-  if (networkOrDevice.test(path)) return "Network (UNC) and device paths are refused. Give a path in the working directory."
+  if (networkOrDevice.test(path)) {
+    return "Network (UNC) and device paths are refused. Give a path in the working directory."
+  }
   return undefined
 }
 
 const windowsRefusal = (segments: ReadonlyArray<string>): string | undefined => {
   for (const segment of segments) {
     if (segment === "..") continue
-    if (windowsOnlyCharacter.test(segment)) return `The name "${segment}" has a character that Windows gives another meaning.`
+    if (windowsOnlyCharacter.test(segment)) {
+      return `The name "${segment}" has a character that Windows gives another meaning.`
+    }
     if (reservedName.test(segment)) return `The name "${segment}" is a device on Windows. Use another name.`
-    if (/[. ]$/.test(segment)) return `The name "${segment}" ends with a dot or space, which Windows drops. Write it without.`
+    if (/[. ]$/.test(segment)) {
+      return `The name "${segment}" ends with a dot or space, which Windows drops. Write it without.`
+    }
   }
   return undefined
 }

@@ -1,7 +1,7 @@
-import { DenyRules, NodeWorkspace } from "@capstan/node"
 import type { FileError } from "@capstan/core/FileError"
 import type { Mount, SearchRequest } from "@capstan/core/Workspace"
 import { Workspace } from "@capstan/core/Workspace"
+import { DenyRules, NodeWorkspace } from "@capstan/node"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Fs from "node:fs"

@@ -1,5 +1,5 @@
-import { NodeWorkspace } from "@capstan/node"
 import { Workspace } from "@capstan/core/Workspace"
+import { NodeWorkspace } from "@capstan/node"
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -15,7 +15,10 @@ type Entry =
 
 const name = FastCheck.constantFrom("a", "b", "c", "d")
 const place = FastCheck.array(name, { minLength: 1, maxLength: 3 }).map((names) => names.join("/"))
-const step = FastCheck.oneof({ arbitrary: name, weight: 4 }, { arbitrary: FastCheck.constantFrom("..", "."), weight: 1 })
+const step = FastCheck.oneof({ arbitrary: name, weight: 4 }, {
+  arbitrary: FastCheck.constantFrom("..", "."),
+  weight: 1
+})
 const relative = FastCheck.array(step, { minLength: 1, maxLength: 5 }).map((steps) => steps.join("/"))
 const target = FastCheck.oneof(
   { arbitrary: relative, weight: 3 },
@@ -66,7 +69,10 @@ const leaves = (root: string, path: string): boolean => {
 describe.each(anchors)("decisions, $enforcement", (anchor) => {
   it.scoped.prop(
     "are the kernel's own resolution, and reads agree",
-    [FastCheck.array(entry, { minLength: 1, maxLength: 14 }), FastCheck.array(relative, { minLength: 5, maxLength: 15 })],
+    [
+      FastCheck.array(entry, { minLength: 1, maxLength: 14 }),
+      FastCheck.array(relative, { minLength: 5, maxLength: 15 })
+    ],
     ([entries, paths]) =>
       Effect.gen(function*() {
         const { files, outside, root } = yield* ground({ anchor })
@@ -140,11 +146,13 @@ describe("mounts", () => {
         _tag: "Allowed",
         canonical: `${root}/x`
       })
-      for (const error of [
-        yield* Effect.flip(files.write({ path: "vault/a", content: text2 })),
-        yield* Effect.flip(files.makeDirectory({ path: "vault/d" })),
-        yield* Effect.flip(files.remove({ path: "vault/a", recursive: false }))
-      ]) expect(error).toMatchObject({ reason: "read-only", message: expect.stringContaining("vault") })
+      for (
+        const error of [
+          yield* Effect.flip(files.write({ path: "vault/a", content: text2 })),
+          yield* Effect.flip(files.makeDirectory({ path: "vault/d" })),
+          yield* Effect.flip(files.remove({ path: "vault/a", recursive: false }))
+        ]
+      ) expect(error).toMatchObject({ reason: "read-only", message: expect.stringContaining("vault") })
       expect((yield* Effect.flip(files.remove({ path: ".", recursive: true }))).reason).toBe("denied")
       expect((yield* Effect.flip(files.move({ from: "vault", to: "v", overwrite: false }))).reason).toBe("read-only")
       yield* files.write({ path: "other", content: text2 })
@@ -156,7 +164,11 @@ describe("mounts", () => {
       const { files } = yield* ground({
         mounts: (root) => {
           Fs.mkdirSync(`${root}/deep/inner`, { recursive: true })
-          return [{ name: "workspace", root, access: "rw" }, { name: "inner", root: `${root}/deep/inner`, access: "rw" }]
+          return [{ name: "workspace", root, access: "rw" }, {
+            name: "inner",
+            root: `${root}/deep/inner`,
+            access: "rw"
+          }]
         }
       })
       expect(yield* Effect.flip(files.remove({ path: "deep", recursive: true }))).toMatchObject({
@@ -180,15 +192,29 @@ describe("mounts", () => {
       const strict = yield* Workspace.pipe(Effect.provide(NodeWorkspace.layer(options)))
       const free = yield* Workspace.pipe(Effect.provide(NodeWorkspace.layer({ ...options, allowAbsolute: true })))
       expect(strict.mounts).toEqual([{ name: "workspace", root: `${base}/real`, access: "rw" }])
-      for (const path of [`${base}/alias/a`, `${base}/real/a`, "a", "./a", `${base}/real/x/.././a`.replace("x/../", "")]) {
+      for (
+        const path of [`${base}/alias/a`, `${base}/real/a`, "a", "./a", `${base}/real/x/.././a`.replace("x/../", "")]
+      ) {
         expect(yield* strict.decide({ path, access: "read" }), path).toMatchObject({
           _tag: "Allowed",
           canonical: `${base}/real/a`,
           display: "a"
         })
       }
-      for (const path of ["/etc/passwd", `${base}/third/a`, `${base}/real-old/a`, `${base}/real/../real/a`, "../real/a", "/"]) {
-        expect(yield* strict.decide({ path, access: "read" }), path).toMatchObject({ _tag: "Refused", reason: "outside" })
+      for (
+        const path of [
+          "/etc/passwd",
+          `${base}/third/a`,
+          `${base}/real-old/a`,
+          `${base}/real/../real/a`,
+          "../real/a",
+          "/"
+        ]
+      ) {
+        expect(yield* strict.decide({ path, access: "read" }), path).toMatchObject({
+          _tag: "Refused",
+          reason: "outside"
+        })
       }
       expect(yield* free.decide({ path: `${base}/third/a`, access: "read" })).toMatchObject({
         _tag: "Allowed",
@@ -218,7 +244,9 @@ describe("mounts", () => {
       Fs.symlinkSync(".env", `${root}/innocent`)
       Fs.symlinkSync("plain.txt", `${root}/key.pem`)
       Fs.symlinkSync("config/secrets", `${root}/public`)
-      for (const path of [".env", ".ENV", "innocent", "key.pem", "public/x", "./config/../.env", `${base}/mount/.env`]) {
+      for (
+        const path of [".env", ".ENV", "innocent", "key.pem", "public/x", "./config/../.env", `${base}/mount/.env`]
+      ) {
         expect(yield* Effect.flip(files.read({ path })), path).toMatchObject({
           reason: "denied",
           pattern: expect.any(String),
@@ -231,7 +259,16 @@ describe("mounts", () => {
       expect((yield* Effect.flip(files.read({ path: ".git/config" }))).reason).toBe("denied")
       expect((yield* Effect.flip(files.write({ path: ".git/hooks/pre-commit", content: text2 }))).reason).toBe("denied")
       expect((yield* Effect.flip(files.makeDirectory({ path: "node_modules/x" }))).reason).toBe("denied")
-      for (const path of [".gitignore", ".github/workflows/ci.yml", ".env.example", "docs/secrets_policy.md", "ä ö.txt", "👩‍💻.md"]) {
+      for (
+        const path of [
+          ".gitignore",
+          ".github/workflows/ci.yml",
+          ".env.example",
+          "docs/secrets_policy.md",
+          "ä ö.txt",
+          "👩‍💻.md"
+        ]
+      ) {
         yield* files.write({ path, content: text2 })
         expect((yield* files.read({ path })).size, path).toBe(1)
       }

@@ -1,5 +1,5 @@
-import { DenyRules } from "@capstan/node"
 import type { FileErrorReason } from "@capstan/core/FileError"
+import { DenyRules } from "@capstan/node"
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -28,7 +28,11 @@ describe.each(anchors)("files, $enforcement", (anchor) => {
         modified: Fs.statSync(`${root}/dir/a b.txt`).mtimeMs
       })
       const part = (offset?: number, length?: number) =>
-        files.read({ path: "dir/a b.txt", ...(offset === undefined ? {} : { offset }), ...(length === undefined ? {} : { length }) })
+        files.read({
+          path: "dir/a b.txt",
+          ...(offset === undefined ? {} : { offset }),
+          ...(length === undefined ? {} : { length })
+        })
           .pipe(Effect.map((read) => [text(read.bytes), read.size, read.sha256 !== null]))
       expect(yield* part(2, 3)).toEqual(["234", 10, false])
       expect(yield* part(8)).toEqual(["89", 10, false])
@@ -154,7 +158,9 @@ describe.each(anchors)("files, $enforcement", (anchor) => {
       expect(message).toMatch(/no "src\/mian\.ts"\. "src" has: main\.ts, /)
       expect(message).toContain("manual/")
       expect(message).not.toContain(".env")
-      expect((yield* Effect.flip(files.read({ path: "scr/main.ts" }))).message).toBe("There is no folder \"scr\" in \".\". \".\" has: src/.")
+      expect((yield* Effect.flip(files.read({ path: "scr/main.ts" }))).message).toBe(
+        "There is no folder \"scr\" in \".\". \".\" has: src/."
+      )
       yield* files.makeDirectory({ path: "empty" })
       expect((yield* Effect.flip(files.stat({ path: "empty/x" }))).message).toContain("\"empty\" is empty")
       for (let index = 0; index < 20; index++) put(`many/${index}`)
@@ -164,7 +170,9 @@ describe.each(anchors)("files, $enforcement", (anchor) => {
   it.scoped("a listing has links as links, denied entries not at all, in code unit order", () =>
     Effect.gen(function*() {
       const { files, put, root } = yield* ground({ anchor })
-      for (const path of ["b", "a", "B", "ä", "secrets/x", "k.pem", ".env", ".git/config", ".git/HEAD", "dir/x"]) put(path, "12")
+      for (const path of ["b", "a", "B", "ä", "secrets/x", "k.pem", ".env", ".git/config", ".git/HEAD", "dir/x"]) {
+        put(path, "12")
+      }
       Fs.symlinkSync("/etc/passwd", `${root}/link`)
       const entries = yield* files.list({ path: "." })
       expect(entries.map(({ kind, name }) => [name, kind])).toEqual([
@@ -176,7 +184,13 @@ describe.each(anchors)("files, $enforcement", (anchor) => {
         ["link", "symlink"],
         ["ä", "file"]
       ])
-      expect(entries[1]).toEqual({ name: "B", kind: "file", size: 2, modified: Fs.statSync(`${root}/B`).mtimeMs, error: null })
+      expect(entries[1]).toEqual({
+        name: "B",
+        kind: "file",
+        size: 2,
+        modified: Fs.statSync(`${root}/B`).mtimeMs,
+        error: null
+      })
       expect((yield* files.list({ path: ".git" })).map(({ name }) => name)).toEqual(["HEAD"])
     }))
 
@@ -185,7 +199,13 @@ describe.each(anchors)("files, $enforcement", (anchor) => {
       const { files, root } = yield* ground({ anchor })
       Fs.writeFileSync(Buffer.concat([Buffer.from(`${root}/bad-`), Buffer.from([0xff])]), "")
       expect(yield* files.list({ path: "." })).toEqual([
-        { name: "bad-\ufffd", kind: "unknown", size: null, modified: null, error: { code: "metadata_unavailable", message: expect.any(String) } }
+        {
+          name: "bad-\ufffd",
+          kind: "unknown",
+          size: null,
+          modified: null,
+          error: { code: "metadata_unavailable", message: expect.any(String) }
+        }
       ])
     }))
 
@@ -213,7 +233,9 @@ describe.each(anchors)("files, $enforcement", (anchor) => {
     Effect.gen(function*() {
       const { files, put, root } = yield* ground({
         anchor,
-        deny: Either.getOrThrow(DenyRules.compile([...DenyRules.defaultRules, { pattern: "plans/hidden.md", access: ["read"] }]))
+        deny: Either.getOrThrow(
+          DenyRules.compile([...DenyRules.defaultRules, { pattern: "plans/hidden.md", access: ["read"] }])
+        )
       })
       put("project/a", "x")
       put("project/sub/.env", "x")
@@ -221,7 +243,12 @@ describe.each(anchors)("files, $enforcement", (anchor) => {
       put("plans/hidden.md", "x")
       const before = tree(root)
       for (const path of ["project", "repository", "plans"]) {
-        for (const effect of [files.remove({ path, recursive: true }), files.move({ from: path, to: "moved", overwrite: false })]) {
+        for (
+          const effect of [
+            files.remove({ path, recursive: true }),
+            files.move({ from: path, to: "moved", overwrite: false })
+          ]
+        ) {
           expect(yield* Effect.flip(effect), path).toMatchObject({ reason: "denied", pattern: expect.any(String) })
         }
       }

@@ -1,5 +1,5 @@
-import { DenyRules, PathRules } from "@capstan/node"
 import type { Access } from "@capstan/core/Workspace"
+import { DenyRules, PathRules } from "@capstan/node"
 import { describe, expect, it } from "@effect/vitest"
 import * as Either from "effect/Either"
 import * as FastCheck from "effect/FastCheck"
@@ -43,11 +43,55 @@ const refused: ReadonlyArray<readonly [string, string, RegExp]> = [
 ]
 
 const ordinary: ReadonlyArray<string> = [
-  "a", "a b.txt", " leading", "trailing ", "Ünïcödé/Größe.md", "cafe\u0301.txt", "日本語/ファイル.txt", "עברית.txt", "العربية.txt",
-  "نمی\u200cخواهم.txt", "क्\u200dष.txt", "😀.txt", "❤️.txt", "👩‍👩‍👧‍👦 family.png", "👩🏽‍💻.txt", "🏃‍♀️.md", "❤️‍🔥", "1️⃣.txt", "Screenshot 1.00.00\u202fPM.png",
-  ".gitignore", ".github/workflows/ci.yml", ".env.example", "docs/secrets_policy.md", "...", "..a", "a..", "a~", "./~a", "~x".slice(1),
-  "a:b", "notes:2024.md", "C:x", "-rf", "--pre=sh", "$(id)", "`id`", "a;b", "a|b", "a&b", "a'b\"c", "a*b?", "[x]", "{y}", "%2e%2e/x", "a\\b",
-  "con", "aux.c", "a".repeat(4096), "datafile:x"
+  "a",
+  "a b.txt",
+  " leading",
+  "trailing ",
+  "Ünïcödé/Größe.md",
+  "cafe\u0301.txt",
+  "日本語/ファイル.txt",
+  "עברית.txt",
+  "العربية.txt",
+  "نمی\u200cخواهم.txt",
+  "क्\u200dष.txt",
+  "😀.txt",
+  "❤️.txt",
+  "👩‍👩‍👧‍👦 family.png",
+  "👩🏽‍💻.txt",
+  "🏃‍♀️.md",
+  "❤️‍🔥",
+  "1️⃣.txt",
+  "Screenshot 1.00.00\u202fPM.png",
+  ".gitignore",
+  ".github/workflows/ci.yml",
+  ".env.example",
+  "docs/secrets_policy.md",
+  "...",
+  "..a",
+  "a..",
+  "a~",
+  "./~a",
+  "~x".slice(1),
+  "a:b",
+  "notes:2024.md",
+  "C:x",
+  "-rf",
+  "--pre=sh",
+  "$(id)",
+  "`id`",
+  "a;b",
+  "a|b",
+  "a&b",
+  "a'b\"c",
+  "a*b?",
+  "[x]",
+  "{y}",
+  "%2e%2e/x",
+  "a\\b",
+  "con",
+  "aux.c",
+  "a".repeat(4096),
+  "datafile:x"
 ]
 
 describe("the text of a path", () => {
@@ -96,10 +140,41 @@ const rulesOf = (...patterns: ReadonlyArray<string>) =>
 
 describe("the default denies", () => {
   it.each([
-    ".ssh", ".ssh/id", "a/.ssh/config", ".SSH/x", ".gnupg/x", ".aws/credentials", ".azure", ".config/gcloud/x", "home/.config/gcloud",
-    ".env", ".ENV", "a/.env", ".env/x", ".env.local", ".env.production", ".env.example.bak", "id_rsa", "id_rsa.pub", "a/id_ed25519", "id_ecdsa_sk",
-    "server.pem", "a/b/tls.KEY", "x.p12", "x.pfx", ".npmrc", ".pypirc", ".netrc", ".git-credentials", "secrets", "secrets/x", "a/Secrets/b/c",
-    ".git/config", "a/.git/config", ".git/modules/a/config", ".\u017fsh/x"
+    ".ssh",
+    ".ssh/id",
+    "a/.ssh/config",
+    ".SSH/x",
+    ".gnupg/x",
+    ".aws/credentials",
+    ".azure",
+    ".config/gcloud/x",
+    "home/.config/gcloud",
+    ".env",
+    ".ENV",
+    "a/.env",
+    ".env/x",
+    ".env.local",
+    ".env.production",
+    ".env.example.bak",
+    "id_rsa",
+    "id_rsa.pub",
+    "a/id_ed25519",
+    "id_ecdsa_sk",
+    "server.pem",
+    "a/b/tls.KEY",
+    "x.p12",
+    "x.pfx",
+    ".npmrc",
+    ".pypirc",
+    ".netrc",
+    ".git-credentials",
+    "secrets",
+    "secrets/x",
+    "a/Secrets/b/c",
+    ".git/config",
+    "a/.git/config",
+    ".git/modules/a/config",
+    ".\u017fsh/x"
   ])("deny %s altogether", (path) => {
     for (const access of ["read", "list", "write", "delete"] as const) {
       expect(against(DenyRules.defaults, path, access), access).toBeTypeOf("string")
@@ -107,7 +182,15 @@ describe("the default denies", () => {
     }
   })
 
-  it.each([".git", ".git/HEAD", ".git/hooks/pre-commit", "sub/.git/x", "node_modules", "node_modules/a/index.js", "p/Node_Modules/x"])(
+  it.each([
+    ".git",
+    ".git/HEAD",
+    ".git/hooks/pre-commit",
+    "sub/.git/x",
+    "node_modules",
+    "node_modules/a/index.js",
+    "p/Node_Modules/x"
+  ])(
     "let %s be read, not changed",
     (path) => {
       expect(against(DenyRules.defaults, path, "read")).toBeUndefined()
@@ -118,9 +201,33 @@ describe("the default denies", () => {
   )
 
   it.each([
-    ".gitignore", ".gitattributes", ".github", ".github/workflows/ci.yml", ".env.example", "a/.env.example", "environment", ".envrc", "a.env", "docs/secrets_policy.md",
-    "secret", "my secrets/x", "pem", "key", "monkey", "a.pem.txt", "keys.md", "id_rs", "my_id_rsa.md", ".config/other", ".sshd", "node_modules.md", ".npmignore", ".gitmodules",
-    "größe.md", "a b.txt", "😀"
+    ".gitignore",
+    ".gitattributes",
+    ".github",
+    ".github/workflows/ci.yml",
+    ".env.example",
+    "a/.env.example",
+    "environment",
+    ".envrc",
+    "a.env",
+    "docs/secrets_policy.md",
+    "secret",
+    "my secrets/x",
+    "pem",
+    "key",
+    "monkey",
+    "a.pem.txt",
+    "keys.md",
+    "id_rs",
+    "my_id_rsa.md",
+    ".config/other",
+    ".sshd",
+    "node_modules.md",
+    ".npmignore",
+    ".gitmodules",
+    "größe.md",
+    "a b.txt",
+    "😀"
   ])("leave %s alone", (path) => {
     for (const access of ["read", "list", "write", "delete"] as const) {
       expect(against(DenyRules.defaults, path, access), access).toBeUndefined()
@@ -135,7 +242,9 @@ describe("the default denies", () => {
   it("look at the path as asked for and as it is", () => {
     expect(DenyRules.match(DenyRules.defaults, { below: [["a"], [".env"]], absolute: ["work", "a"], access: "read" }))
       .toBe("**/.env/**")
-    expect(DenyRules.match(rulesOf("/a"), { below: [["b"], ["a"]], absolute: ["work", "b"], access: "read" })).toBe("/a")
+    expect(DenyRules.match(rulesOf("/a"), { below: [["b"], ["a"]], absolute: ["work", "b"], access: "read" })).toBe(
+      "/a"
+    )
   })
 })
 
@@ -161,10 +270,13 @@ describe("deny patterns", () => {
     for (const path of misses) expect(against(rules, path, "read"), path).toBeUndefined()
   })
 
-  it.each(["", " ", "{a", "a}", "[a", "a]", "[]", "/", "..", "a/../b", "!a", "a\\b", "a\0", "{a,b}".repeat(9)])("refuse %j, which cannot be checked", (pattern) => {
-    const compiled = DenyRules.compile([{ pattern }])
-    expect(Either.isLeft(compiled) && compiled.left).toMatchObject({ reason: "bad-pattern", pattern })
-  })
+  it.each(["", " ", "{a", "a}", "[a", "a]", "[]", "/", "..", "a/../b", "!a", "a\\b", "a\0", "{a,b}".repeat(9)])(
+    "refuse %j, which cannot be checked",
+    (pattern) => {
+      const compiled = DenyRules.compile([{ pattern }])
+      expect(Either.isLeft(compiled) && compiled.left).toMatchObject({ reason: "bad-pattern", pattern })
+    }
+  )
 
   it.prop(
     "agree with a plain definition",
@@ -176,11 +288,13 @@ describe("deny patterns", () => {
       FastCheck.pre(parts.some((part) => part !== "**"))
       const rules = rulesOf(`/${parts.join("/")}`)
       const denied = DenyRules.match(rules, { below: [path], absolute: ["-", ...path], access: "read" })
-      expect(DenyRules.matchIn(rules, {
-        below: path.slice(0, -1),
-        absolute: ["-", ...path.slice(0, -1)],
-        access: "read"
-      })(path.at(-1) ?? "")).toBe(denied)
+      expect(
+        DenyRules.matchIn(rules, {
+          below: path.slice(0, -1),
+          absolute: ["-", ...path.slice(0, -1)],
+          access: "read"
+        })(path.at(-1) ?? "")
+      ).toBe(denied)
       expect(denied !== undefined)
         .toBe(plainly(parts, path) || (parts[0] === "**" && plainly(parts, ["-", ...path])))
     },
@@ -203,6 +317,9 @@ const plainly = (parts: ReadonlyArray<string>, path: ReadonlyArray<string>): boo
 
 const plainName = (pattern: string, name: string): boolean => {
   if (pattern === "") return name === ""
-  if (pattern.startsWith("*")) return plainName(pattern.slice(1), name) || (name !== "" && plainName(pattern, name.slice(1)))
-  return name !== "" && (pattern.startsWith("?") || pattern[0] === name[0]) && plainName(pattern.slice(1), name.slice(1))
+  if (pattern.startsWith("*")) {
+    return plainName(pattern.slice(1), name) || (name !== "" && plainName(pattern, name.slice(1)))
+  }
+  return name !== "" && (pattern.startsWith("?") || pattern[0] === name[0]) &&
+    plainName(pattern.slice(1), name.slice(1))
 }

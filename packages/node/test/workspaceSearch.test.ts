@@ -9,7 +9,9 @@ import { anchors, ground, openDescriptors, searching } from "./workspaceCases.js
 const children = (): ReadonlyArray<string> =>
   Fs.readdirSync(`/proc/${process.pid}/task`).flatMap((task) => {
     try {
-      return Fs.readFileSync(`/proc/${process.pid}/task/${task}/children`, "utf8").split(" ").filter((pid) => pid !== "")
+      return Fs.readFileSync(`/proc/${process.pid}/task/${task}/children`, "utf8").split(" ").filter((pid) =>
+        pid !== ""
+      )
     } catch {
       return []
     }
@@ -118,7 +120,17 @@ describe.each(anchors)("search, $enforcement", (anchor) => {
     Effect.gen(function*() {
       const { files, outside, put, root } = yield* ground({ anchor })
       const paths = [
-        "plain.ts", "sub/plain.md", ".env", "server.pem", "secrets/x.md", ".git/HEAD", ".hidden", ".github/ci.yml", "ignored.log", "sub/ignored.log", "build/out.ts"
+        "plain.ts",
+        "sub/plain.md",
+        ".env",
+        "server.pem",
+        "secrets/x.md",
+        ".git/HEAD",
+        ".hidden",
+        ".github/ci.yml",
+        "ignored.log",
+        "sub/ignored.log",
+        "build/out.ts"
       ]
       for (const path of paths) put(path, "needle")
       put("binary", "needle\0")
@@ -156,7 +168,10 @@ describe.each(anchors)("search, $enforcement", (anchor) => {
       put("large.ignored", "needle".padEnd(101, "."))
       put(".env", "needle".padEnd(101, "."))
       put(".ignore", "*.ignored")
-      expect(yield* files.search(searching("needle", { maxFileBytes: 100 }))).toMatchObject({ total: 2, skippedLarge: 1 })
+      expect(yield* files.search(searching("needle", { maxFileBytes: 100 }))).toMatchObject({
+        total: 2,
+        skippedLarge: 1
+      })
       expect(yield* files.search(searching("needle", { maxFileBytes: 100, path: "large" }))).toMatchObject({
         total: 0,
         skippedLarge: 1
@@ -173,7 +188,9 @@ describe.each(anchors)("search, $enforcement", (anchor) => {
         expect(error.message.length).toBeLessThan(5000)
       }
       for (const glob of ["{a", "[", "a\\b", "/"]) {
-        expect(yield* Effect.flip(files.search(searching("a", { glob }))), glob).toMatchObject({ reason: "bad-pattern" })
+        expect(yield* Effect.flip(files.search(searching("a", { glob }))), glob).toMatchObject({
+          reason: "bad-pattern"
+        })
       }
       expect((yield* files.search(searching("(", { literal: true }))).total).toBe(1)
       expect((yield* files.search(searching("a\nb", { literal: true })).pipe(Effect.flip)).reason).toBe("bad-pattern")

@@ -79,7 +79,9 @@ const watchedFolder = (path: string): Folder => {
   const before = Fs.lstatSync(path)
   const verify = () => {
     const now = Fs.lstatSync(path, { throwIfNoEntry: false })
-    if (now === undefined || now.ino !== before.ino || now.dev !== before.dev || Fs.realpathSync.native(path) !== path) {
+    if (
+      now === undefined || now.ino !== before.ino || now.dev !== before.dev || Fs.realpathSync.native(path) !== path
+    ) {
       throw new Swapped(path)
     }
   }

@@ -52,15 +52,26 @@ export const canonicalise = (options: {
     const here = Path.join(current, next.name)
     const found = lookAt(here)
     if (found === "too long") return deadEnd("bad-path", current, "A name in the path is too long. Shorten it.")
-    if (found === "no access" || found === undefined || (queue.length > 0 && !found.isDirectory() && !found.isSymbolicLink())) {
+    if (
+      found === "no access" || found === undefined ||
+      (queue.length > 0 && !found.isDirectory() && !found.isSymbolicLink())
+    ) {
       const rest = queue.filter(({ name }) => name !== ".").map(({ name }) => name).reverse()
       if (found !== undefined && found !== "no access" && rest.length < queue.length && rest.length === 0) {
         return deadEnd("not-a-directory", here, `"${next.name}" is not a folder. Write it without "/" at the end.`)
       }
       if (rest.includes("..")) {
-        const why = found === undefined ? "does not exist" : found === "no access" ? "cannot be looked into" : "is not a folder"
+        const why = found === undefined
+          ? "does not exist"
+          : found === "no access"
+          ? "cannot be looked into"
+          : "is not a folder"
         const reason = found === undefined ? "not-found" : found === "no access" ? "permission" : "not-a-directory"
-        return deadEnd(reason, here, `"${next.name}" ${why}, so ".." behind it leads nowhere. Write the path without "..".`)
+        return deadEnd(
+          reason,
+          here,
+          `"${next.name}" ${why}, so ".." behind it leads nowhere. Write the path without "..".`
+        )
       }
       return Either.right({ path: Path.join(here, ...rest), missing: rest.length + (found === undefined ? 1 : 0) })
     }
@@ -68,9 +79,13 @@ export const canonicalise = (options: {
       current = here
       continue
     }
-    if (++links > maxLinks) return deadEnd("bad-path", here, "The path goes through more than 40 links. Remove the loop of links.")
+    if (++links > maxLinks) {
+      return deadEnd("bad-path", here, "The path goes through more than 40 links. Remove the loop of links.")
+    }
     const target = readLink(here)
-    if (target === undefined) return deadEnd("changed", here, "A link in the path changed while it was read. Try again.")
+    if (target === undefined) {
+      return deadEnd("changed", here, "A link in the path changed while it was read. Try again.")
+    }
     if (Path.isAbsolute(target)) current = Path.parse(target).root
     const inside = PathRules.split(target.slice(Path.isAbsolute(target) ? current.length : 0), options.style)
     if (PathRules.asksForFolder(target, options.style)) queue.push({ name: ".", typed: false })

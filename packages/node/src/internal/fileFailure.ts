@@ -32,17 +32,35 @@ export const failure = (
 
 const texts: Record<string, readonly [FileErrorReason, (path: string) => string]> = {
   ENOENT: ["not-found", (path) => `There is no "${path}". Check the name, or list its folder.`],
-  EACCES: ["permission", (path) => `The system does not permit this for "${path}". Ask the user to change its permissions.`],
-  EPERM: ["permission", (path) => `The system does not permit this for "${path}". Ask the user to change its permissions.`],
+  EACCES: [
+    "permission",
+    (path) => `The system does not permit this for "${path}". Ask the user to change its permissions.`
+  ],
+  EPERM: [
+    "permission",
+    (path) => `The system does not permit this for "${path}". Ask the user to change its permissions.`
+  ],
   ENOSPC: ["no-space", (path) => `The disk is full: "${path}" was left as it was. Free some space and try again.`],
-  EDQUOT: ["quota", (path) => `The disk quota is used up: "${path}" was left as it was. Free some space and try again.`],
+  EDQUOT: [
+    "quota",
+    (path) => `The disk quota is used up: "${path}" was left as it was. Free some space and try again.`
+  ],
   EROFS: ["read-only", (path) => `"${path}" lies on a read-only file system. Write somewhere else.`],
   EEXIST: ["exists", (path) => `"${path}" exists already. Choose another name, or overwrite it on purpose.`],
   ENOTDIR: ["not-a-directory", (path) => `A part of "${path}" is a file, not a folder. Check the path.`],
   EISDIR: ["not-a-file", (path) => `"${path}" is a folder. Name a file.`],
-  ENOTEMPTY: ["not-empty", (path) => `The folder "${path}" is not empty. Remove its content too (recursive), or choose another.`],
-  ENAMETOOLONG: ["bad-path", (path) => `A name in "${path.slice(0, 200)}" is longer than the file system takes. Shorten it.`],
-  EINVAL: ["bad-path", (path) => `The file system does not take "${path}" for this: a folder cannot move into itself. Choose another name.`],
+  ENOTEMPTY: [
+    "not-empty",
+    (path) => `The folder "${path}" is not empty. Remove its content too (recursive), or choose another.`
+  ],
+  ENAMETOOLONG: [
+    "bad-path",
+    (path) => `A name in "${path.slice(0, 200)}" is longer than the file system takes. Shorten it.`
+  ],
+  EINVAL: [
+    "bad-path",
+    (path) => `The file system does not take "${path}" for this: a folder cannot move into itself. Choose another name.`
+  ],
   ELOOP: ["changed", (path) => `"${path}" was replaced by a link while it was used. Look at it again, then retry.`],
   ENXIO: ["not-a-file", (path) => `"${path}" is not a regular file. Only regular files can be read.`],
   EFBIG: ["too-large", (path) => `The file system does not take a file of this size at "${path}". Write less.`],
@@ -63,14 +81,16 @@ export const fromThrown = (asked: Asked, cause: unknown): FileError | undefined 
     return failure(
       asked,
       "changed",
-      `"${asked.path}" was replaced while it was used: nothing was done. Look at it again, then retry.`,
+      `"${asked.path}" was replaced while it was used. Look at it again, then retry.`,
       { cause }
     )
   }
   if (!isErrno(cause)) return undefined
   const known = texts[cause.code]
   return known === undefined
-    ? failure(asked, "io", `The file system failed on "${asked.path}" (${cause.code}). Try again, or tell the user.`, { cause })
+    ? failure(asked, "io", `The file system failed on "${asked.path}" (${cause.code}). Try again, or tell the user.`, {
+      cause
+    })
     : failure(asked, known[0], known[1](asked.path), { cause })
 }
 

@@ -63,7 +63,9 @@ const requireRegular = (asked: Asked, stat: Fs.Stats): void => {
 
 const openPlace = (gate: Gate, place: Place): OpenFile => {
   const name = lastName(place)
-  if (name === undefined) throw failure(place, "not-a-file", `"${place.path}" is a folder. List it, or name a file in it.`)
+  if (name === undefined) {
+    throw failure(place, "not-a-file", `"${place.path}" is a folder. List it, or name a file in it.`)
+  }
   const folder = openParent(gate, place)
   try {
     return openRegular(gate, place, folder, name)

@@ -70,7 +70,11 @@ const readGlob = (place: Place, glob: string | undefined): Effect.Effect<Filter,
   const pattern = glob.slice(negated ? 1 : 0)
   const parsed = parsePath(pattern)
   if (Either.isLeft(parsed)) {
-    return failure(place, "bad-pattern", `The glob "${glob}" cannot be used: ${parsed.left}. Write one like "*.ts" or "src/**/*.md".`)
+    return failure(
+      place,
+      "bad-pattern",
+      `The glob "${glob}" cannot be used: ${parsed.left}. Write one like "*.ts" or "src/**/*.md".`
+    )
   }
   const globs: ReadonlyArray<PathGlob> = parsed.right
   const hidden = !negated && /(?:^|[/{,])\.[^./]/.test(pattern)
@@ -96,7 +100,9 @@ const patternArgs = (request: SearchRequest): ReadonlyArray<string> => [
 /** Lets the search program read the pattern over nothing, so that its complaint is about the pattern. */
 const requirePattern = (place: Place, request: SearchRequest): Effect.Effect<void, FileError> =>
   Effect.scoped(Effect.gen(function*() {
-    if (request.pattern.includes("\0")) return yield* failure(place, "bad-pattern", "The pattern has a NUL character. Write it without.")
+    if (request.pattern.includes("\0")) {
+      return yield* failure(place, "bad-pattern", "The pattern has a NUL character. Write it without.")
+    }
     const running = yield* Ripgrep.start(place, { args: ["--quiet", ...patternArgs(request), "-"] })
     yield* Stream.runDrain(running.stdout)
     const { code, complaint } = yield* running.end
@@ -104,7 +110,9 @@ const requirePattern = (place: Place, request: SearchRequest): Effect.Effect<voi
       return yield* failure(
         place,
         "bad-pattern",
-        `The pattern cannot be read: ${complaint.replace(/^rg: /, "").trim()}\nCorrect it, or search for the text itself (literal). A pattern matches within one line.`
+        `The pattern cannot be read: ${
+          complaint.replace(/^rg: /, "").trim()
+        }\nCorrect it, or search for the text itself (literal). A pattern matches within one line.`
       )
     }
   }))
@@ -114,7 +122,17 @@ const listed = (place: Place, folder: Folder, filter: Filter): Stream.Stream<Rea
   Stream.unwrapScoped(Effect.map(
     Ripgrep.start(place, {
       folder: folder.self,
-      args: ["--files", "--null", "--sort=path", "--no-require-git", "--no-ignore-global", "--no-messages", ...filter.args, "--", "./"]
+      args: [
+        "--files",
+        "--null",
+        "--sort=path",
+        "--no-require-git",
+        "--no-ignore-global",
+        "--no-messages",
+        ...filter.args,
+        "--",
+        "./"
+      ]
     }),
     ({ stdout }) =>
       splitAtNul(stdout).pipe(
@@ -184,7 +202,11 @@ const openBatch = (
         if (parent.denied(name)) continue
         const { fd, stat } = openRegular(gate, place, parent.folder, name)
         if (stat.size <= maxFileBytes && !isBinary(fd)) {
-          candidates.push({ fd, shown: gate.display(place.mount, segments), path: Path.join(place.mount.root, ...segments) })
+          candidates.push({
+            fd,
+            shown: gate.display(place.mount, segments),
+            path: Path.join(place.mount.root, ...segments)
+          })
         } else {
           Fs.closeSync(fd)
           if (stat.size > maxFileBytes) skippedLarge++

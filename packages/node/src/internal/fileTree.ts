@@ -90,8 +90,10 @@ export const list = (
     ))
 
 export const makeDirectory = (gate: Gate, options: { readonly path: string }): Effect.Effect<void, FileError> =>
-  Effect.flatMap(enter(gate, options.path, "write"), (place) =>
-    attempt(place, () => makePath(gate.anchor, place.mount.root, place.segments).folder.close()))
+  Effect.flatMap(
+    enter(gate, options.path, "write"),
+    (place) => attempt(place, () => makePath(gate.anchor, place.mount.root, place.segments).folder.close())
+  )
 
 /** Opens a folder, made where it is missing; on failure what was made is taken back. */
 const makePath = (anchor: Anchor, root: string, segments: ReadonlyArray<string>) => {
@@ -265,13 +267,24 @@ const rename = (gate: Gate, from: Place, fromName: string, to: Place, toName: st
   }
 }
 
-const place = (source: Folder, fromName: string, target: Folder, toName: string, to: Place, overwrite: boolean): void => {
+const place = (
+  source: Folder,
+  fromName: string,
+  target: Folder,
+  toName: string,
+  to: Place,
+  overwrite: boolean
+): void => {
   const from = Fs.lstatSync(source.at(fromName))
   const there = Fs.lstatSync(target.at(toName), { throwIfNoEntry: false })
   const itself = there !== undefined && there.ino === from.ino && there.dev === from.dev
   if (there !== undefined && !itself) {
-    if (!overwrite) throw failure(to, "exists", `"${to.path}" exists already. Choose another name, or overwrite it on purpose.`)
-    if (there.isDirectory() && !from.isDirectory()) throw failure(to, "exists", `"${to.path}" is a folder. Name a file in it.`)
+    if (!overwrite) {
+      throw failure(to, "exists", `"${to.path}" exists already. Choose another name, or overwrite it on purpose.`)
+    }
+    if (there.isDirectory() && !from.isDirectory()) {
+      throw failure(to, "exists", `"${to.path}" is a folder. Name a file in it.`)
+    }
     if (!there.isFile() && !there.isDirectory() && !there.isSymbolicLink()) {
       throw failure(to, "not-a-file", `"${to.path}" is a pipe, socket or device. Choose another name.`)
     }

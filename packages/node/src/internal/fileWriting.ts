@@ -27,7 +27,7 @@ interface Draft {
 }
 
 /** A name for a temporary file that nobody else has. */
-export const temporaryName: Effect.Effect<string> = Effect.map(
+const temporaryName: Effect.Effect<string> = Effect.map(
   Random.nextIntBetween(0, Number.MAX_SAFE_INTEGER),
   (number) => `.capstan-${number.toString(36)}.tmp`
 )
@@ -88,14 +88,15 @@ const keepOwner = (fd: number, before: Fs.Stats): void => {
 const end = (gate: Gate, place: Place, draft: Draft): Effect.Effect<void> =>
   Effect.sync(() => {
     Fs.closeSync(draft.fd)
-    try {
-      if (!draft.settled) {
-        Fs.rmSync(draft.folder.at(draft.temporary), { force: true })
-        unmake(gate.anchor, place.mount.root, place.segments.slice(0, -1), draft.made)
+    if (!draft.settled) {
+      try {
+        Fs.unlinkSync(draft.folder.at(draft.temporary))
+      } catch {
+        // What made the write fail is reported, not that cleaning up failed as well.
       }
-    } finally {
-      draft.folder.close()
+      unmake(gate.anchor, place.mount.root, place.segments.slice(0, -1), draft.made)
     }
+    draft.folder.close()
   })
 
 const fill = (place: Place, draft: Draft, content: Uint8Array): Effect.Effect<void, FileError> =>
@@ -143,6 +144,7 @@ const commit = (
     draft.folder.verify()
     Fs.renameSync(draft.folder.at(draft.temporary), draft.folder.at(name))
     draft.settled = true
+    draft.folder.verify()
     draft.folder.flush()
   }
   if (expect === undefined) {
@@ -164,7 +166,9 @@ const commit = (
     (file) =>
       Effect.flatMap(hashOpen(place, file), (hash) =>
         attempt(place, () => {
-          if (hash !== expect.toLowerCase() || !same(file.stat, existing(place, draft.folder, name))) throw changed(place)
+          if (hash !== expect.toLowerCase() || !same(file.stat, existing(place, draft.folder, name))) {
+            throw changed(place)
+          }
           rename()
         })),
     (file) => Effect.sync(() => Fs.closeSync(file.fd))
@@ -174,9 +178,17 @@ const commit = (
 const there = (place: Place) =>
   failure(place, "exists", `"${place.path}" exists already. Read it first, or choose another name.`)
 const gone = (place: Place) =>
-  failure(place, "changed", `"${place.path}" no longer exists: nothing was written. Look at its folder, then decide again.`)
+  failure(
+    place,
+    "changed",
+    `"${place.path}" no longer exists: nothing was written. Look at its folder, then decide again.`
+  )
 const changed = (place: Place) =>
-  failure(place, "changed", `"${place.path}" changed since it was read: nothing was written. Read it again, then retry.`)
+  failure(
+    place,
+    "changed",
+    `"${place.path}" changed since it was read: nothing was written. Read it again, then retry.`
+  )
 
 /**
  * Gives a file a second name, which fails where one exists, and takes the first away: a rename that never overwrites.

@@ -39,7 +39,11 @@ export interface Gate {
   readonly workingDirectory: string
   readonly decide: (path: string, access: Access, followLast?: boolean) => Either.Either<Place, Refusal>
   /** For a folder, by canonical segments from the root of its mount: the pattern that denies the entry of a name. */
-  readonly denials: (mount: Mount, folder: ReadonlyArray<string>, access: Access) => (name: string) => string | undefined
+  readonly denials: (
+    mount: Mount,
+    folder: ReadonlyArray<string>,
+    access: Access
+  ) => (name: string) => string | undefined
   readonly display: (mount: Mount, segments: ReadonlyArray<string>) => string
   /** A mount at or below a place, which must not be taken away with it. */
   readonly mountInside: (place: Place) => Mount | undefined
@@ -63,7 +67,9 @@ export const make = (options: {
   const around = (segments: ReadonlyArray<string>) =>
     roots.find((root) => PathRules.below(root.segments, segments) !== undefined)
   const allowed = `Folders that may be used: ${
-    options.roots.map(({ mount }) => `${mount.root} (${mount.access === "ro" ? "read only" : "read and write"})`).join(", ")
+    options.roots.map(({ mount }) => `${mount.root} (${mount.access === "ro" ? "read only" : "read and write"})`).join(
+      ", "
+    )
   }.`
 
   /** The private folders that hold for a mount: those that it does not lie in itself. */

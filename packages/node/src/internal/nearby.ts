@@ -42,7 +42,9 @@ const hint = (gate: Gate, place: Place): string | undefined => {
     folder.close()
   }
   const where = gate.display(place.mount, existing)
-  const missing = existing.length + 1 < place.segments.length ? `There is no folder "${place.segments[existing.length] ?? ""}" in "${where}"` : `There is no "${place.path}"`
+  const missing = existing.length + 1 < place.segments.length
+    ? `There is no folder "${place.segments[existing.length] ?? ""}" in "${where}"`
+    : `There is no "${place.path}"`
   if (names.length === 0) return `${missing}; "${where}" is empty.`
   const likely = names
     .map((name) => ({ name, far: distance(wanted, name.toLowerCase().slice(0, 64)) }))

@@ -35,7 +35,9 @@ const expandBraces = (pattern: string): Either.Either<ReadonlyArray<string>, str
       if (end === -1 && start === -1) done = [...done, one]
       else if (end === -1 || start === -1) return Either.left("it has a brace without its partner")
       else {
-        for (const part of one.slice(start + 1, end).split(",")) next.push(one.slice(0, start) + part + one.slice(end + 1))
+        for (const part of one.slice(start + 1, end).split(",")) {
+          next.push(one.slice(0, start) + part + one.slice(end + 1))
+        }
       }
     }
     open = next
@@ -97,7 +99,10 @@ export interface Name {
   readonly characters: ArrayLike<string>
 }
 
-export const nameOf = (text: string): Name => ({ text, characters: /^[\0-\x7f]*$/.test(text) ? text : Array.from(text) })
+export const nameOf = (text: string): Name => ({
+  text,
+  characters: /^[\0-\x7f]*$/.test(text) ? text : Array.from(text)
+})
 
 /** Whether a name fits: on a mismatch only the last `*` takes one character more, so there is no blow-up. */
 export const matchesName = (pattern: NamePattern, { characters: name, text }: Name): boolean => {
@@ -152,17 +157,17 @@ export const parsePath = (source: string): Either.Either<ReadonlyArray<PathGlob>
   })
 
 /** Which parts of a glob could come next, as bits; the bit behind the last part says that the path fits so far. */
-export type Progress = number
+type Progress = number
 
 const mostParts = 30
 
 const from = ({ parts }: PathGlob, part: number): Progress =>
   parts[part] === "any folders" ? 1 << part | 1 << part + 1 : 1 << part
 
-export const begin = (glob: PathGlob): Progress => from(glob, 0)
+const begin = (glob: PathGlob): Progress => from(glob, 0)
 
 /** The progress after one more name. */
-export const advance = (glob: PathGlob, progress: Progress, name: Name): Progress => {
+const advance = (glob: PathGlob, progress: Progress, name: Name): Progress => {
   let next = 0
   for (let part = 0; part < glob.parts.length; part++) {
     const wanted = glob.parts[part]
@@ -183,7 +188,9 @@ export const lastStep = (
   const active = glob.parts.flatMap((part, index) => (progress & 1 << index) === 0 ? [] : [{ part, index }])
   return {
     always: active.some(({ index, part }) => part === "any folders" && fits(glob, from(glob, index))),
-    names: active.flatMap(({ index, part }) => part !== "any folders" && fits(glob, from(glob, index + 1)) ? [part] : [])
+    names: active.flatMap(({ index, part }) =>
+      part !== "any folders" && fits(glob, from(glob, index + 1)) ? [part] : []
+    )
   }
 }
 

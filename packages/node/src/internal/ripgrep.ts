@@ -20,12 +20,17 @@ const mostComplaint = 4000
 /** Loaded when first used: the package throws on systems that it has no program for. */
 const program = (asked: Asked): Effect.Effect<string, FileError> =>
   Effect.tryPromise({
-    try: () => import("@vscode/ripgrep"),
+    try: () => import("@vscode/ripgrep").then(({ rgPath }) => rgPath),
     catch: (cause) =>
-      failure(asked, "io", "The search program (ripgrep) is not installed for this system. Install the dependencies again.", {
-        cause
-      })
-  }).pipe(Effect.map(({ rgPath }) => rgPath))
+      failure(
+        asked,
+        "io",
+        "The search program (ripgrep) is not installed for this system. Install the dependencies again.",
+        {
+          cause
+        }
+      )
+  })
 
 /**
  * Starts ripgrep without its configuration file and without an environment. `files` are descriptors that it gets as
@@ -53,7 +58,10 @@ export const start = (asked: Asked, options: {
           complaint = (complaint + text).slice(0, mostComplaint)
         })
         started.on("error", (cause) => {
-          Deferred.unsafeDone(ended, failure(asked, "io", "The search program (ripgrep) could not be started. Try again.", { cause }))
+          Deferred.unsafeDone(
+            ended,
+            failure(asked, "io", "The search program (ripgrep) could not be started. Try again.", { cause })
+          )
           Deferred.unsafeDone(exited, Effect.void)
         })
         started.on("exit", () => Deferred.unsafeDone(exited, Effect.void))

@@ -55,7 +55,11 @@ const requireDistinct = (mounts: ReadonlyArray<Mount>): Effect.Effect<void, File
     mounts.findIndex((other) => other.name === mount.name || other.root === mount.root) < index
   )
   return mounts.length === 0
-    ? failure({ path: "", canonical: "" }, "bad-path", "There is no mount. Name at least one folder that tools may use.")
+    ? failure(
+      { path: "", canonical: "" },
+      "bad-path",
+      "There is no mount. Name at least one folder that tools may use."
+    )
     : twice === undefined
     ? Effect.void
     : failure(
@@ -98,14 +102,14 @@ export const make = (options: {
       workingDirectory,
       enforcement: options.anchor.enforcement,
       decide: ({ access, path }) => Effect.sync(() => Gate.toDecision(gate.decide(path, access))),
-      stat: (request) => FileReading.stat(gate, request),
-      read: (request) => FileReading.read(gate, request),
-      sha256: (request) => FileReading.sha256(gate, request),
-      write: (request) => FileWriting.write(gate, request),
-      list: (request) => FileTree.list(gate, request),
-      makeDirectory: (request) => FileTree.makeDirectory(gate, request),
-      remove: (request) => FileTree.remove(gate, request),
-      move: (request) => FileTree.move(gate, request),
-      search: (request) => FileSearch.search(gate, request)
+      stat: Effect.fn("NodeWorkspace.stat")((request) => FileReading.stat(gate, request)),
+      read: Effect.fn("NodeWorkspace.read")((request) => FileReading.read(gate, request)),
+      sha256: Effect.fn("NodeWorkspace.sha256")((request) => FileReading.sha256(gate, request)),
+      write: Effect.fn("NodeWorkspace.write")((request) => FileWriting.write(gate, request)),
+      list: Effect.fn("NodeWorkspace.list")((request) => FileTree.list(gate, request)),
+      makeDirectory: Effect.fn("NodeWorkspace.makeDirectory")((request) => FileTree.makeDirectory(gate, request)),
+      remove: Effect.fn("NodeWorkspace.remove")((request) => FileTree.remove(gate, request)),
+      move: Effect.fn("NodeWorkspace.move")((request) => FileTree.move(gate, request)),
+      search: Effect.fn("NodeWorkspace.search")((request) => FileSearch.search(gate, request))
     }
   })
