@@ -38,6 +38,11 @@ const breaks = (filename: string) =>
 /** A payload that is stored as it is, as an SQL literal. */
 const plain = (json: string) => `x'00${Buffer.from(json).toString("hex")}'`
 
+/** The first record of {@link iterationOf} as it was stored when the journal was new: it has to stay readable. */
+const fromVersion1 =
+  "01a334ac124d122b93e32d0ce2fddd53124d9cfce30df3e3c30c524b880dc3e2a264fdccbc94d40abd92e218a55a1c418aac" +
+  "0a237801"
+
 const modeOf = (file: string) => fs.statSync(file).mode & 0o777
 
 describe("the files of a journal", () => {
@@ -204,6 +209,17 @@ describe("a journal that is damaged", () => {
       yield* change(filename, `update capstan_journal set payload = ${later} where seq = 2`)
       const rows = yield* use(filename)(Effect.flatMap(Journal.Journal, (journal) => journal.read({ session: "a" })))
       assert.deepStrictEqual(rows[1]?.record, turnEnded(1))
+    }).pipe(Effect.scoped))
+
+  it.effect("is read as it was written by the first version", () =>
+    Effect.gen(function*() {
+      const filename = yield* written
+      yield* change(
+        filename,
+        `update capstan_journal set kind = 'CallReceived', payload = x'${fromVersion1}' where seq = 2`
+      )
+      const rows = yield* use(filename)(Effect.flatMap(Journal.Journal, (journal) => journal.read({ session: "a" })))
+      assert.deepStrictEqual(rows[1]?.record, iterationOf(1)[0])
     }).pipe(Effect.scoped))
 
   it.effect("is called corrupt when the file is not a database, and is left as it is", () =>

@@ -210,9 +210,9 @@ const barrier = (sql: SqlClient.SqlClient, lease: Lease): Statement<Row> =>
   sql`update capstan_session set barriers = barriers + 1
     where key = ${lease.key} and epoch = ${lease.epoch} returning key`
 
-/** Before the rows: a title without its message does no harm. */
+/** Before the rows: a title without its message does no harm. Postgres has no NUL in a text. */
 const entitle = (sql: SqlClient.SqlClient, lease: Lease, title: string): Statement<Row> =>
-  sql`update capstan_session set title = ${title}
+  sql`update capstan_session set title = ${title.replaceAll("\u0000", "")}
     where key = ${lease.key} and epoch = ${lease.epoch} and title is null`
 
 const closedBy = (lease: Lease, cause: JournalError): JournalError =>
