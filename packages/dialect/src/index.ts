@@ -6,6 +6,8 @@
 export * as Dialect from "./Dialect.js"
 export * as Emulation from "./Emulation.js"
 export * as JsonArguments from "./JsonArguments.js"
+export * as ModelCapability from "./ModelCapability.js"
+export * as ModelId from "./ModelId.js"
 export * as Normaliser from "./Normaliser.js"
 export * as TextCall from "./TextCall.js"
 export * as TextStream from "./TextStream.js"
