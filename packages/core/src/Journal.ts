@@ -178,12 +178,13 @@ export const layerMemory: Layer.Layer<Journal> = Layer.sync(Journal, () => {
           commit: write(session)
         })
       ),
-    read: ({ session: id }) => {
-      const session = sessions.get(id)
-      return session === undefined
-        ? new JournalError({ reason: "not-found", message: `There is no session ${id}.` })
-        : Effect.sync(() => session.rows.slice())
-    },
+    read: ({ session: id }) =>
+      Effect.suspend(() => {
+        const session = sessions.get(id)
+        return session === undefined
+          ? new JournalError({ reason: "not-found", message: `There is no session ${id}.` })
+          : Effect.succeed(session.rows.slice())
+      }),
     sessions: ({ project }) =>
       Effect.sync(() =>
         [...sessions]

@@ -149,13 +149,16 @@ export const nextStreak = (streak: Streak, next: string): Streak => ({
 })
 
 /**
- * What a model reads of an outcome.
+ * What a model reads of an outcome; never nothing, since an empty result is not valid everywhere.
  *
  * @since 0.1.0
  * @category combinators
  */
-export const contentOf = (outcome: Outcome): ReadonlyArray<Content.ContentPart> =>
-  outcome._tag === "Succeeded" ? outcome.content : [Content.text(ToolFailure.toText(outcome.failure))]
+export const contentOf = (outcome: Outcome): ReadonlyArray<Content.ContentPart> => {
+  if (outcome._tag !== "Succeeded") return [Content.text(ToolFailure.toText(outcome.failure))]
+  const said = outcome.content.filter((part) => part.type !== "text" || part.text !== "")
+  return said.length === 0 ? [Content.text("(no output)")] : said
+}
 
 /**
  * The state after one more record.
@@ -314,7 +317,7 @@ const fresh = (id: string, taken: HashSet.HashSet<string>): string =>
 
 const argumentsText = (call: ToolCall): string => {
   if (call.arguments === null) return "{}"
-  return call.repairs.length === 0 ? call.raw : JSON.stringify(call.arguments)
+  return call.repairs.length === 0 && call.raw.trim() !== "" ? call.raw : JSON.stringify(call.arguments)
 }
 
 const finishBatch = (state: SessionState): SessionState => {

@@ -1,0 +1,50 @@
+import { Glob } from "@capstan/core"
+import { describe, expect, it } from "@effect/vitest"
+import { FastCheck } from "effect"
+
+describe("Glob", () => {
+  it.each([
+    ["git_*", "git_log", true],
+    ["git_*", "github", false],
+    ["docs/**", "docs/a/b.md", true],
+    ["docs/**", "docs", false],
+    ["docs/*", "docs/a/b.md", false],
+    ["**/x", "x", true],
+    ["**/x", "a/b/x", true],
+    ["**/x", "a/bx", false],
+    ["a/**/b", "a/b", true],
+    ["a/**/b", "a/x/y/b", true],
+    ["a?c", "abc", true],
+    ["a?c", "a/c", false],
+    ["a[b]", "a[b]", true],
+    ["a[b]", "ab", false],
+    ["", "", true],
+    ["*", "", true],
+    ["f🙂?", "f🙂x", true]
+  ])("%s on %s", (pattern, text, expected) => {
+    expect(Glob.matches(pattern, text)).toBe(expected)
+  })
+
+  const word = FastCheck.string({ unit: FastCheck.constantFrom("a", "b", "/", "."), maxLength: 12 })
+
+  it.prop("a pattern without wildcards covers itself alone", [word, word], ([a, b]) => {
+    expect(Glob.matches(a, b)).toBe(a === b)
+  })
+
+  it.prop("agrees with a regular expression", [
+    FastCheck.array(FastCheck.constantFrom("a", "/", "*", "**", "**/", "?"), { maxLength: 6 }).filter((tokens) =>
+      !tokens.some((token, i) => token.startsWith("*") && tokens[i - 1]?.endsWith("*"))
+    ),
+    word
+  ], ([tokens, text]) => {
+    const pattern = tokens.join("")
+    const source = (pattern.match(/\*\*\/|\*\*|[^]/gu) ?? []).map((token) =>
+      ({ "**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]", ".": "\\." })[token] ?? token
+    ).join("")
+    expect(Glob.matches(pattern, text)).toBe(new RegExp(`^${source}$`, "su").test(text))
+  })
+
+  it("takes no exponential time", () => {
+    expect(Glob.matches("*a".repeat(40), "a".repeat(2000) + "b")).toBe(false)
+  })
+})
