@@ -7,8 +7,32 @@ import { readFile, writeFile } from "node:fs/promises"
 import { fileURLToPath } from "node:url"
 
 const providers = [
-  "alibaba", "amazon-bedrock", "anthropic", "azure", "cerebras", "cohere", "deepseek", "fireworks-ai", "github-copilot", "google", "google-vertex", "google-vertex-anthropic", "groq", "huggingface", "lmstudio", "minimax",
-  "mistral", "moonshotai", "nvidia", "ollama-cloud", "openai", "openrouter", "perplexity", "togetherai", "xai", "zai"
+  "alibaba",
+  "amazon-bedrock",
+  "anthropic",
+  "azure",
+  "cerebras",
+  "cohere",
+  "deepseek",
+  "fireworks-ai",
+  "github-copilot",
+  "google",
+  "google-vertex",
+  "google-vertex-anthropic",
+  "groq",
+  "huggingface",
+  "lmstudio",
+  "minimax",
+  "mistral",
+  "moonshotai",
+  "nvidia",
+  "ollama-cloud",
+  "openai",
+  "openrouter",
+  "perplexity",
+  "togetherai",
+  "xai",
+  "zai"
 ]
 
 const [source, date = new Date().toISOString().slice(0, 10)] = process.argv.slice(2)
@@ -23,9 +47,20 @@ const catalogue = JSON.parse(text)
 const number = (value) => typeof value === "number" && Number.isFinite(value) && value >= 0 ? String(value) : ""
 
 const line = (model) => {
-  const flags = [model.tool_call && "t", model.reasoning && "r", model.structured_output && "s"].filter(Boolean).join("")
+  const flags = [model.tool_call && "t", model.reasoning && "r", model.structured_output && "s"].filter(Boolean).join(
+    ""
+  )
   const cost = model.cost ?? {}
-  return [model.id, flags, number(model.limit?.context), number(model.limit?.output), number(cost.input), number(cost.output), number(cost.cache_read), number(cost.cache_write)]
+  return [
+    model.id,
+    flags,
+    number(model.limit?.context),
+    number(model.limit?.output),
+    number(cost.input),
+    number(cost.output),
+    number(cost.cache_read),
+    number(cost.cache_write)
+  ]
     .join("|")
     .replace(/\|+$/, "")
 }
@@ -34,7 +69,9 @@ const writesText = (model) => model.modalities?.output?.includes("text") ?? true
 const chats = (model) => writesText(model) && !/embed|whisper|tts|guard|rerank/.test(model.id)
 
 const entries = providers.map((provider) => {
-  const models = Object.entries(catalogue[provider]?.models ?? {}).map(([id, model]) => ({ ...model, id })).filter(chats)
+  const models = Object.entries(catalogue[provider]?.models ?? {}).map(([id, model]) => ({ ...model, id })).filter(
+    chats
+  )
   if (models.length === 0) throw new Error(`the catalogue lists no models of ${provider}`)
   return `  ${JSON.stringify(provider)}: ${JSON.stringify(models.map(line).sort().join(";"))}`
 })
@@ -47,7 +84,10 @@ await writeFile(
 
 export const snapshot = ${JSON.stringify(date)}
 
-/** By provider: id|flags (t tools, r reasoning, s structured output)|context|output|input|output|cache read|cache write; tokens, and dollars per million. */
+/**
+ * By provider: id|flags (t tools, r reasoning, s structured output)|context|output|input|output|cache read|cache
+ * write; tokens, and dollars per million.
+ */
 export const models: Readonly<Record<string, string>> = {
 ${entries.join(",\n")}
 }

@@ -1,5 +1,6 @@
 /**
- * The parameters of a tool as a JSON Schema that is short and free of references, made from an Effect Schema or from a schema that somebody else wrote.
+ * The parameters of a tool as a JSON Schema that is short and free of references, made from an Effect Schema or from
+ * a schema that somebody else wrote.
  *
  * @since 0.1.0
  */
@@ -9,7 +10,18 @@ import type * as Schema from "effect/Schema"
 import type { JsonSchema } from "./JsonSchema.js"
 
 const mapsOfSchemas = ["properties", "patternProperties", "dependentSchemas"]
-const schemas = ["items", "additionalProperties", "unevaluatedProperties", "unevaluatedItems", "contains", "propertyNames", "not", "if", "then", "else"]
+const schemas = [
+  "items",
+  "additionalProperties",
+  "unevaluatedProperties",
+  "unevaluatedItems",
+  "contains",
+  "propertyNames",
+  "not",
+  "if",
+  "then",
+  "else"
+]
 const listsOfSchemas = ["anyOf", "oneOf", "allOf", "prefixItems"]
 const noise = ["$schema", "$id", "$comment", "title", "$defs", "definitions"]
 
@@ -19,8 +31,9 @@ const maxNodes = 2_000
 const isSchema = (value: unknown): value is JsonSchema => Predicate.isRecord(value) && !Array.isArray(value)
 
 /**
- * The JSON Schema (2020-12) of what a model has to write for `schema`: its encoded side, closed objects, references inlined, without titles and ids. A recursive type stays a reference into `$defs`.
- * The result is always of type `object`.
+ * The JSON Schema (2020-12) of what a model has to write for `schema`: its encoded side, closed objects, references
+ * inlined, without titles and ids. A recursive type stays a reference into `$defs`. The result is always of type
+ * `object`.
  *
  * @since 0.1.0
  * @category constructors
@@ -28,7 +41,8 @@ const isSchema = (value: unknown): value is JsonSchema => Predicate.isRecord(val
 export const fromSchema = <A, I, R>(schema: Schema.Schema<A, I, R>): JsonSchema => clean({ ...JSONSchema.make(schema) })
 
 /**
- * The same schema with local references inlined and without titles, ids and comments. Types that contain themselves stay references into `$defs`; references that cannot be resolved stay as they are.
+ * The same schema with local references inlined and without titles, ids and comments. Types that contain themselves
+ * stay references into `$defs`; references that cannot be resolved stay as they are.
  *
  * @since 0.1.0
  * @category combinators
@@ -139,16 +153,22 @@ const tuple = (node: JsonSchema): JsonSchema => {
   return { ...rest, prefixItems: items, ...(additionalItems === undefined ? {} : { items: additionalItems }) }
 }
 
-const builtInDescription = /^(an integer|a non empty string|a (positive|negative|non-negative|non-positive) number|a number (between|greater than|less than) [^.]{0,60})$/
+const builtInDescription =
+  /^(an integer|a non empty string|a (positive|negative|non-negative|non-positive) number|a number (between|greater than|less than) [^.]{0,60})$/
 
 const isNoise = (key: string, value: unknown): boolean =>
   (key === "description" && typeof value === "string" && builtInDescription.test(value)) ||
   (key === "required" && Array.isArray(value) && value.length === 0)
 
 const asObject = (root: JsonSchema): JsonSchema => {
-  if (root["type"] === "object") return isSchema(root["properties"]) || root["additionalProperties"] !== undefined ? root : { ...root, properties: {} }
+  if (root["type"] === "object") {
+    return isSchema(root["properties"]) || root["additionalProperties"] !== undefined
+      ? root
+      : { ...root, properties: {} }
+  }
   const alternatives = root["anyOf"] ?? root["oneOf"]
-  const onlyObjects = Array.isArray(alternatives) && alternatives.every((part) => isSchema(part) && isSchema(part["properties"]))
+  const onlyObjects = Array.isArray(alternatives) &&
+    alternatives.every((part) => isSchema(part) && isSchema(part["properties"]))
   if (onlyObjects) return { type: "object", ...root }
   return isSchema(root["properties"]) || "$ref" in root
     ? { type: "object", ...root }

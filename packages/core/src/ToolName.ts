@@ -66,7 +66,8 @@ const keys = (name: string): ReadonlyArray<readonly [string, NameCorrection]> =>
 }
 
 /**
- * Prepares registered names for `resolve` and `closest`. When two tools would answer to the same corrected name, that name stays unresolved.
+ * Prepares registered names for `resolve` and `closest`. When two tools would answer to the same corrected name, that
+ * name stays unresolved.
  *
  * @since 0.1.0
  * @category constructors
@@ -77,7 +78,10 @@ export const index = (tools: Iterable<NamedTool>): NameIndex => {
   const corrected = new Map<string, ResolvedName | "ambiguous">()
   const add = (key: string, resolved: ResolvedName) => {
     const known = corrected.get(key)
-    corrected.set(key, known === undefined || (known !== "ambiguous" && known.name === resolved.name) ? known ?? resolved : "ambiguous")
+    corrected.set(
+      key,
+      known === undefined || (known !== "ambiguous" && known.name === resolved.name) ? known ?? resolved : "ambiguous"
+    )
   }
   for (const { name } of list) {
     for (const [key, correction] of keys(name)) {
@@ -102,7 +106,8 @@ export const index = (tools: Iterable<NamedTool>): NameIndex => {
 }
 
 /**
- * The registered tool that `name` means: exactly, or when it differs only by a declared alias, by case, by `-` `_` and other separators, or by a namespace in front (`functions.read_file`).
+ * The registered tool that `name` means: exactly, or when it differs only by a declared alias, by case, by `-` `_`
+ * and other separators, or by a namespace in front (`functions.read_file`).
  *
  * @since 0.1.0
  * @category combinators
@@ -113,13 +118,23 @@ export const resolve = (names: NameIndex, name: string): Option.Option<ResolvedN
   for (const [key, correction] of [[`alias ${name}`, "alias"] as const, ...keys(name)]) {
     const found = names.corrected.get(key)
     if (found === "ambiguous") return Option.none()
-    if (found !== undefined) return Option.some({ name: found.name, correction: found.correction === "alias" ? "alias" : correction === "namespace" ? correction : found.correction ?? correction })
+    if (found !== undefined) {
+      return Option.some({
+        name: found.name,
+        correction: found.correction === "alias"
+          ? "alias"
+          : correction === "namespace"
+          ? correction
+          : found.correction ?? correction
+      })
+    }
   }
   return Option.none()
 }
 
 /**
- * The edit distance of two names (insertions, deletions, substitutions), in characters; names longer than 128 are compared by their first 128.
+ * The edit distance of two names (insertions, deletions, substitutions), in characters; names longer than 128 are
+ * compared by their first 128.
  *
  * @since 0.1.0
  * @category combinators
@@ -142,12 +157,17 @@ export const distance = (left: string, right: string): number => {
 const words = (name: string): ReadonlyArray<string> => folded(name).split(/[-_.:/ ]+/).filter((word) => word.length > 2)
 
 /**
- * The registered names that come closest to `name`, best first: by shared words, then by edit distance. Names that have nothing in common with it are left out. `limit` defaults to 3.
+ * The registered names that come closest to `name`, best first: by shared words, then by edit distance. Names that
+ * have nothing in common with it are left out. `limit` defaults to 3.
  *
  * @since 0.1.0
  * @category combinators
  */
-export const closest = (names: NameIndex, name: string, options?: { readonly limit?: number }): ReadonlyArray<string> => {
+export const closest = (
+  names: NameIndex,
+  name: string,
+  options?: { readonly limit?: number }
+): ReadonlyArray<string> => {
   const own = words(name.slice(0, longestName))
   const plain = joined(name.slice(0, longestName))
   return names.names
@@ -156,7 +176,11 @@ export const closest = (names: NameIndex, name: string, options?: { readonly lim
       const shared = own.filter((word) => other.includes(word)).length
       const edits = distance(plain, joined(candidate))
       const length = Math.max(plain.length, candidate.length, 1)
-      return { candidate, score: shared / Math.max(own.length, other.length, 1) + (1 - edits / length), near: shared > 0 || edits <= length / 2 }
+      return {
+        candidate,
+        score: shared / Math.max(own.length, other.length, 1) + (1 - edits / length),
+        near: shared > 0 || edits <= length / 2
+      }
     })
     .filter(({ near }) => near)
     .sort((left, right) => right.score - left.score || (left.candidate < right.candidate ? -1 : 1))

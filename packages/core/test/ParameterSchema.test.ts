@@ -43,8 +43,13 @@ describe("ParameterSchema.fromSchema", () => {
   it("keeps a type that contains itself as a definition", () => {
     const schema = ParameterSchema.fromSchema(Schema.Struct({ root: Folder }))
     expect(schema["properties"]).toEqual({ root: { $ref: "#/$defs/Folder" } })
-    expect(schema["$defs"]).toMatchObject({ Folder: { properties: { folders: { items: { $ref: "#/$defs/Folder" } } } } })
-    expect(ParameterSchema.fromSchema(Folder)).toMatchObject({ type: "object", properties: { folders: { items: { $ref: "#/$defs/Folder" } } } })
+    expect(schema["$defs"]).toMatchObject({
+      Folder: { properties: { folders: { items: { $ref: "#/$defs/Folder" } } } }
+    })
+    expect(ParameterSchema.fromSchema(Folder)).toMatchObject({
+      type: "object",
+      properties: { folders: { items: { $ref: "#/$defs/Folder" } } }
+    })
   })
 
   it("makes an object of a schema without parameters", () => {
@@ -55,17 +60,25 @@ describe("ParameterSchema.fromSchema", () => {
 
   it("writes tuples as JSON Schema 2020-12 does", () => {
     const schema = ParameterSchema.fromSchema(Schema.Struct({ pair: Schema.Tuple(Schema.String, Schema.Number) }))
-    expect(schema["properties"]).toEqual({ pair: { type: "array", minItems: 2, prefixItems: [{ type: "string" }, { type: "number" }], items: false } })
+    expect(schema["properties"]).toEqual({
+      pair: { type: "array", minItems: 2, prefixItems: [{ type: "string" }, { type: "number" }], items: false }
+    })
   })
 
   it("describes the encoded side", () => {
-    expect(ParameterSchema.fromSchema(Schema.Struct({ n: Schema.NumberFromString }))["properties"]).toMatchObject({ n: { type: "string" } })
+    expect(ParameterSchema.fromSchema(Schema.Struct({ n: Schema.NumberFromString }))["properties"]).toMatchObject({
+      n: { type: "string" }
+    })
   })
 })
 
 describe("ParameterSchema.clean", () => {
   it("keeps properties that are called like keywords", () => {
-    const properties = { title: { type: "string" }, $id: { type: "string" }, items: { type: "array", items: { title: "x", type: "string" } } }
+    const properties = {
+      title: { type: "string" },
+      $id: { type: "string" },
+      items: { type: "array", items: { title: "x", type: "string" } }
+    }
     expect(ParameterSchema.clean({ type: "object", title: "T", properties })["properties"]).toEqual({
       title: { type: "string" },
       $id: { type: "string" },
@@ -74,12 +87,24 @@ describe("ParameterSchema.clean", () => {
   })
 
   it("stops inlining before a small schema becomes a huge one", () => {
-    const levels = Array.from({ length: 40 }, (_, level) => [`l${level}`, { type: "object", properties: { a: { $ref: `#/$defs/l${level + 1}` }, b: { $ref: `#/$defs/l${level + 1}` } } }] as const)
-    const schema = { type: "object", properties: { root: { $ref: "#/$defs/l0" } }, $defs: { ...Object.fromEntries(levels), l40: { type: "string" } } }
+    const levels = Array.from(
+      { length: 40 },
+      (_, level) =>
+        [`l${level}`, {
+          type: "object",
+          properties: { a: { $ref: `#/$defs/l${level + 1}` }, b: { $ref: `#/$defs/l${level + 1}` } }
+        }] as const
+    )
+    const schema = {
+      type: "object",
+      properties: { root: { $ref: "#/$defs/l0" } },
+      $defs: { ...Object.fromEntries(levels), l40: { type: "string" } }
+    }
     expect(JSON.stringify(ParameterSchema.clean(schema)).length).toBeLessThan(2_000_000)
   })
 
   it("leaves references that lead nowhere", () => {
-    expect(ParameterSchema.clean({ type: "object", properties: { a: { $ref: "#/$defs/none" } } })["properties"]).toEqual({ a: { $ref: "#/$defs/none" } })
+    expect(ParameterSchema.clean({ type: "object", properties: { a: { $ref: "#/$defs/none" } } })["properties"])
+      .toEqual({ a: { $ref: "#/$defs/none" } })
   })
 })

@@ -52,9 +52,12 @@ describe("ToolName.closest", () => {
 })
 
 describe("ToolName.distance", () => {
-  it.each([["", "", 0], ["abc", "abc", 0], ["abc", "", 3], ["kitten", "sitting", 3]])("of %s and %s is %i", (left, right, edits) => {
-    expect(ToolName.distance(left, right)).toBe(edits)
-  })
+  it.each([["", "", 0], ["abc", "abc", 0], ["abc", "", 3], ["kitten", "sitting", 3]])(
+    "of %s and %s is %i",
+    (left, right, edits) => {
+      expect(ToolName.distance(left, right)).toBe(edits)
+    }
+  )
 
   it("is bounded for long names", () => {
     expect(ToolName.distance("a".repeat(100_000), "b".repeat(100_000))).toBe(128)

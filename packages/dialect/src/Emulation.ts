@@ -17,7 +17,8 @@ import { isObject } from "./internal/jsonObject.js"
 export type Style = "json" | "xml" | "markdown"
 
 /**
- * `style` defaults to `json`; `compact` (default false) names tools and parameters only, for small context windows; `several` (default true) allows more than one call in an answer.
+ * `style` defaults to `json`; `compact` (default false) names tools and parameters only, for small context windows;
+ * `several` (default true) allows more than one call in an answer.
  *
  * @since 0.1.0
  * @category models
@@ -46,7 +47,8 @@ export const prompt = (tools: ReadonlyArray<ToolDefinition>, options: Options = 
   ].join("\n\n")
 
 /**
- * The same request for a model without tools: the prompt stands in the instructions, calls and results of the conversation stand in its text.
+ * The same request for a model without tools: the prompt stands in the instructions, calls and results of the
+ * conversation stand in its text.
  *
  * @since 0.1.0
  * @category combinators
@@ -54,7 +56,11 @@ export const prompt = (tools: ReadonlyArray<ToolDefinition>, options: Options = 
 export const encode = (request: ModelRequest, options: Options = {}): ModelRequest => {
   if (request.tools.length === 0 && !request.messages.some((message) => message.role === "tool")) return request
   const choice = request.toolChoice
-  const offered = choice === "none" ? [] : typeof choice === "object" ? request.tools.filter((tool) => tool.name === choice.tool) : request.tools
+  const offered = choice === "none"
+    ? []
+    : typeof choice === "object"
+    ? request.tools.filter((tool) => tool.name === choice.tool)
+    : request.tools
   const wish = choice === "none"
     ? "Answer in plain words now, without calling a tool."
     : choice === "auto"
@@ -77,7 +83,12 @@ const encodeMessage = (message: Message, options: Options): Plain => {
     case "user":
       return message
     case "assistant":
-      return { role: "assistant", content: message.content.map((part): AssistantPart => part.type === "tool-call" ? { type: "text", text: call(part, options) } : part) }
+      return {
+        role: "assistant",
+        content: message.content.map((part): AssistantPart =>
+          part.type === "tool-call" ? { type: "text", text: call(part, options) } : part
+        )
+      }
     case "tool":
       return {
         role: "user",
@@ -94,9 +105,11 @@ const merged = (messages: ReadonlyArray<Plain>): ReadonlyArray<Plain> => {
   const result: Array<Plain> = []
   for (const message of messages) {
     const last = result.at(-1)
-    if (last?.role === "user" && message.role === "user") result[result.length - 1] = { role: "user", content: [...last.content, ...message.content] }
-    else if (last?.role === "assistant" && message.role === "assistant") result[result.length - 1] = { role: "assistant", content: [...last.content, ...message.content] }
-    else result.push(message)
+    if (last?.role === "user" && message.role === "user") {
+      result[result.length - 1] = { role: "user", content: [...last.content, ...message.content] }
+    } else if (last?.role === "assistant" && message.role === "assistant") {
+      result[result.length - 1] = { role: "assistant", content: [...last.content, ...message.content] }
+    } else result.push(message)
   }
   return result
 }
@@ -117,7 +130,9 @@ const describe = (tool: ToolDefinition, compact: boolean): string => {
   if (!compact) return JSON.stringify({ name: tool.name, description: tool.description, parameters: tool.parameters })
   const properties = isObject(tool.parameters["properties"]) ? tool.parameters["properties"] : {}
   const required = Array.isArray(tool.parameters["required"]) ? tool.parameters["required"] : []
-  const names = Object.entries(properties).map(([name, schema]) => `${name}${required.includes(name) ? "" : "?"}: ${kindOf(schema)}`)
+  const names = Object.entries(properties).map(([name, schema]) =>
+    `${name}${required.includes(name) ? "" : "?"}: ${kindOf(schema)}`
+  )
   return `- ${tool.name}(${names.join(", ")}): ${firstSentence(tool.description)}`
 }
 

@@ -44,15 +44,18 @@ export type ArgumentsErrorReason = typeof ArgumentsErrorReason.Type
  * @since 0.1.0
  * @category errors
  */
-export class ArgumentsError extends Schema.TaggedError<ArgumentsError>("@capstan/dialect/ArgumentsError")("ArgumentsError", {
-  reason: ArgumentsErrorReason,
-  position: Schema.Number,
-  found: Schema.String,
-  message: Schema.String
-}) {}
+export class ArgumentsError
+  extends Schema.TaggedError<ArgumentsError>("@capstan/dialect/ArgumentsError")("ArgumentsError", {
+    reason: ArgumentsErrorReason,
+    position: Schema.Number,
+    found: Schema.String,
+    message: Schema.String
+  })
+{}
 
 /**
- * How text is read. `parameters` is the tool's JSON Schema: with it a parameter that is itself called `arguments` is not taken for a wrapper. `maxLength` (default 4 MiB) is in UTF-16 units.
+ * How text is read. `parameters` is the tool's JSON Schema: with it a parameter that is itself called `arguments` is
+ * not taken for a wrapper. `maxLength` (default 4 MiB) is in UTF-16 units.
  *
  * @since 0.1.0
  * @category models
@@ -69,14 +72,24 @@ const maxEncodings = 3
 type Parsed = { readonly value: unknown; readonly repairs: ReadonlyArray<ToolCall.Repair> }
 
 /**
- * Reads a tool call's arguments. Valid JSON is taken as it is; else text is repaired, in linear time. Nothing at all means no arguments.
+ * Reads a tool call's arguments. Valid JSON is taken as it is; else text is repaired, in linear time. Nothing at all
+ * means no arguments.
  *
  * @since 0.1.0
  * @category constructors
  */
 export const parse = (text: string, options: Options = {}): Either.Either<JsonArguments, ArgumentsError> => {
-  if (text.length > (options.maxLength ?? 4_194_304)) return failure("too-long", 0, "", `The arguments are ${text.length} characters long. Send them in smaller pieces.`)
-  if (text.trim() === "") return Either.right({ arguments: {}, repairs: text === "" ? [repair("empty", "no arguments were written")] : [repair("empty", "only white space was written")] })
+  if (text.length > (options.maxLength ?? 4_194_304)) {
+    return failure("too-long", 0, "", `The arguments are ${text.length} characters long. Send them in smaller pieces.`)
+  }
+  if (text.trim() === "") {
+    return Either.right({
+      arguments: {},
+      repairs: text === ""
+        ? [repair("empty", "no arguments were written")]
+        : [repair("empty", "only white space was written")]
+    })
+  }
   return Either.flatMap(parseValue(text), (parsed) => fromValue(parsed, options))
 }
 
@@ -98,13 +111,24 @@ export const parseValue = (text: string): Either.Either<Parsed, ArgumentsError> 
   }
   if (exceedsDepth(unfenced)) return tooDeep(unfenced)
   const mended = unfenced.length > maxLibraryLength ? undefined : byLibrary(unfenced)
-  if (mended !== undefined) return Either.right({ value: mended.value, repairs: [...fence, repair("rebuilt", "broken JSON was rebuilt as far as its structure could be seen")] })
+  if (mended !== undefined) {
+    return Either.right({
+      value: mended.value,
+      repairs: [...fence, repair("rebuilt", "broken JSON was rebuilt as far as its structure could be seen")]
+    })
+  }
   const place = isUnreadable(rewritten) ? rewritten : { position: 0, found: unfenced.slice(0, 20) }
-  return failure("not-json", place.position, place.found, `The arguments are not JSON: unexpected ${JSON.stringify(place.found)} at character ${place.position}.`)
+  return failure(
+    "not-json",
+    place.position,
+    place.found,
+    `The arguments are not JSON: unexpected ${JSON.stringify(place.found)} at character ${place.position}.`
+  )
 }
 
 /**
- * Makes an object of a value that was read already: text that holds JSON is read again, a wrapper around the arguments is taken off.
+ * Makes an object of a value that was read already: text that holds JSON is read again, a wrapper around the
+ * arguments is taken off.
  *
  * @since 0.1.0
  * @category constructors
@@ -112,13 +136,21 @@ export const parseValue = (text: string): Either.Either<Parsed, ArgumentsError> 
 export const fromValue = (parsed: Parsed, options: Options = {}): Either.Either<JsonArguments, ArgumentsError> => {
   let { repairs, value } = parsed
   for (let encodings = 0; typeof value === "string" && encodings < maxEncodings; encodings++) {
-    if (value.trim() === "") return Either.right({ arguments: {}, repairs: [...repairs, repair("empty", "no arguments were written")] })
+    if (value.trim() === "") {
+      return Either.right({ arguments: {}, repairs: [...repairs, repair("empty", "no arguments were written")] })
+    }
     const inner = parseValue(value)
     if (Either.isLeft(inner)) return Either.left(inner.left)
-    repairs = [...repairs, repair("encoded-twice", "arguments that were JSON inside a text were read"), ...inner.right.repairs]
+    repairs = [
+      ...repairs,
+      repair("encoded-twice", "arguments that were JSON inside a text were read"),
+      ...inner.right.repairs
+    ]
     value = inner.right.value
   }
-  if (value === null || value === undefined) return Either.right({ arguments: {}, repairs: [...repairs, repair("empty", "null was read as no arguments")] })
+  if (value === null || value === undefined) {
+    return Either.right({ arguments: {}, repairs: [...repairs, repair("empty", "null was read as no arguments")] })
+  }
   if (!isObject(value)) {
     const found = (JSON.stringify(value) ?? "nothing").slice(0, 40)
     return failure("not-an-object", 0, found, `The arguments have to be a JSON object, not ${found}.`)
@@ -126,13 +158,23 @@ export const fromValue = (parsed: Parsed, options: Options = {}): Either.Either<
   return unwrap(value, repairs, options)
 }
 
-const unwrap = (value: Readonly<Record<string, unknown>>, repairs: ReadonlyArray<ToolCall.Repair>, options: Options): Either.Either<JsonArguments, ArgumentsError> => {
+const unwrap = (
+  value: Readonly<Record<string, unknown>>,
+  repairs: ReadonlyArray<ToolCall.Repair>,
+  options: Options
+): Either.Either<JsonArguments, ArgumentsError> => {
   const inner = wrapped(value, options)
   if (inner === undefined) return Either.right({ arguments: value, repairs })
-  return Either.match(fromValue({ value: inner, repairs: [...repairs, repair("wrapped-twice", "arguments inside a second wrapper were taken out")] }, options), {
-    onLeft: () => Either.right({ arguments: value, repairs }),
-    onRight: Either.right
-  })
+  return Either.match(
+    fromValue({
+      value: inner,
+      repairs: [...repairs, repair("wrapped-twice", "arguments inside a second wrapper were taken out")]
+    }, options),
+    {
+      onLeft: () => Either.right({ arguments: value, repairs }),
+      onRight: Either.right
+    }
+  )
 }
 
 const wrappers = ["arguments", "args", "parameters", "params", "kwargs", "input"]
@@ -177,7 +219,8 @@ const withoutFence = (text: string): string => {
   return (inner.endsWith("```") ? inner.slice(0, -3) : inner).trim()
 }
 
-const tooDeep = (text: string) => failure("too-deep", 0, text.slice(0, 20), `The arguments are nested deeper than ${maxDepth} levels.`)
+const tooDeep = (text: string) =>
+  failure("too-deep", 0, text.slice(0, 20), `The arguments are nested deeper than ${maxDepth} levels.`)
 
 /** Whether brackets outside of double quotes are nested too deeply. */
 const exceedsDepth = (text: string): boolean => {

@@ -9,8 +9,9 @@ import * as catalogue from "./internal/catalogue.js"
 import * as ModelId from "./ModelId.js"
 
 /**
- * Abilities of a model. Limits are in tokens (null: unknown), `strictSchema` says that the service can enforce a tool's schema, `toolResultInUserMessage` that results travel in a user message,
- * `toolChoiceRequired` that a call can be demanded, `emulation` how calls are best asked for in a prompt.
+ * Abilities of a model. Limits are in tokens (null: unknown), `strictSchema` says that the service can enforce a
+ * tool's schema, `toolResultInUserMessage` that results travel in a user message, `toolChoiceRequired` that a call
+ * can be demanded, `emulation` how calls are best asked for in a prompt.
  *
  * @since 0.1.0
  * @category models
@@ -31,7 +32,8 @@ export interface Abilities {
 }
 
 /**
- * Where an ability is known from: the user's configuration, the shipped catalogue, rules for the model's family, or defaults for models that nothing is known of.
+ * Where an ability is known from: the user's configuration, the shipped catalogue, rules for the model's family, or
+ * defaults for models that nothing is known of.
  *
  * @since 0.1.0
  * @category models
@@ -50,8 +52,9 @@ export interface ModelCapability extends Abilities {
 }
 
 /**
- * `provider` is the service's id in the catalogue (default: read from the model id, else the model's maker), `compatible` says that the model stands behind a server that speaks OpenAI's protocol,
- * `override` is what the user says.
+ * `provider` is the service's id in the catalogue (default: read from the model id, else the model's maker),
+ * `compatible` says that the model stands behind a server that speaks OpenAI's protocol, `override` is what the user
+ * says.
  *
  * @since 0.1.0
  * @category models
@@ -63,7 +66,8 @@ export interface Options {
 }
 
 /**
- * The abilities of a model: the user's word first, then the catalogue, then rules for its family and version, then defaults. The catalogue is read on first use.
+ * The abilities of a model: the user's word first, then the catalogue, then rules for its family and version, then
+ * defaults. The catalogue is read on first use.
  *
  * @since 0.1.0
  * @category constructors
@@ -79,7 +83,8 @@ export const of = (id: string, options: Options = {}): ModelCapability => {
     ["override", options.override ?? {}]
   ]
   const abilities = layers.reduce<Abilities>((all, [, layer]) => ({ ...all, ...layer }), defaults(false))
-  const source = (key: keyof Abilities): Source => layers.findLast(([, layer]) => layer[key] !== undefined)?.[0] ?? "default"
+  const source = (key: keyof Abilities): Source =>
+    layers.findLast(([, layer]) => layer[key] !== undefined)?.[0] ?? "default"
   return {
     ...abilities,
     id: parsed,
@@ -134,26 +139,56 @@ const fromCatalogue = (entry: catalogue.Entry): Partial<Abilities> => ({
 
 type Rule = (id: ModelId.ModelId) => Partial<Abilities>
 
-const none: Partial<Abilities> = { nativeTools: false, parallelTools: false, toolStreaming: false, toolChoiceRequired: false }
-const single: Partial<Abilities> = { nativeTools: true, parallelTools: false, toolStreaming: true, jsonMode: true, toolChoiceRequired: true }
+const none: Partial<Abilities> = {
+  nativeTools: false,
+  parallelTools: false,
+  toolStreaming: false,
+  toolChoiceRequired: false
+}
+const single: Partial<Abilities> = {
+  nativeTools: true,
+  parallelTools: false,
+  toolStreaming: true,
+  jsonMode: true,
+  toolChoiceRequired: true
+}
 const several: Partial<Abilities> = { ...single, parallelTools: true }
 
-const from = (id: ModelId.ModelId, ...version: ReadonlyArray<number>): boolean => ModelId.compareVersions(id.version, version) >= 0
+const from = (id: ModelId.ModelId, ...version: ReadonlyArray<number>): boolean =>
+  ModelId.compareVersions(id.version, version) >= 0
 const says = (id: ModelId.ModelId, words: RegExp): boolean => words.test(id.variant)
 const billions = (id: ModelId.ModelId): number | undefined => id.size === undefined ? undefined : id.size / 1e9
 
-const mistral: Rule = (id) => says(id, /^(small|medium|large|nemo|instruct)/) && (!says(id, /^instruct/) || from(id, 0, 3)) ? several : none
+const mistral: Rule = (id) =>
+  says(id, /^(small|medium|large|nemo|instruct)/) && (!says(id, /^instruct/) || from(id, 0, 3)) ? several : none
 
 const familyRules: Readonly<Record<string, Rule>> = {
   gpt: (id) => ({
     ...(from(id, 3, 5) ? several : none),
     strictSchema: from(id, 4, 1) || (says(id, /^o/) && id.date !== "2024-05-13"),
     reasoning: from(id, 5) && !says(id, /chat/),
-    contextWindow: from(id, 5) ? 400_000 : from(id, 4, 1) ? 1_047_576 : says(id, /^o|turbo/) && from(id, 4) ? 128_000 : from(id, 4) ? 8_192 : 16_385
+    contextWindow: from(id, 5)
+      ? 400_000
+      : from(id, 4, 1)
+      ? 1_047_576
+      : says(id, /^o|turbo/) && from(id, 4)
+      ? 128_000
+      : from(id, 4)
+      ? 8_192
+      : 16_385
   }),
-  o: (id) => from(id, 3) || !says(id, /mini|preview/)
-    ? { ...several, parallelTools: false, toolChoiceRequired: false, strictSchema: true, reasoning: true, contextWindow: 200_000, maxOutput: 100_000 }
-    : { ...none, reasoning: true, contextWindow: 128_000 },
+  o: (id) =>
+    from(id, 3) || !says(id, /mini|preview/)
+      ? {
+        ...several,
+        parallelTools: false,
+        toolChoiceRequired: false,
+        strictSchema: true,
+        reasoning: true,
+        contextWindow: 200_000,
+        maxOutput: 100_000
+      }
+      : { ...none, reasoning: true, contextWindow: 128_000 },
   "gpt-oss": () => ({ ...single, reasoning: true, contextWindow: 131_072 }),
   claude: (id) => ({
     ...(from(id, 3) ? several : none),
@@ -165,14 +200,22 @@ const familyRules: Readonly<Record<string, Rule>> = {
     maxOutput: from(id, 4) ? 32_000 : from(id, 3, 5) ? 8_192 : 4_096,
     emulation: "xml"
   }),
-  gemini: (id) => ({ ...(from(id, 1) || id.version.length === 0 ? several : none), reasoning: from(id, 2, 5), contextWindow: 1_048_576 }),
+  gemini: (id) => ({
+    ...(from(id, 1) || id.version.length === 0 ? several : none),
+    reasoning: from(id, 2, 5),
+    contextWindow: 1_048_576
+  }),
   llama: (id) => {
     if (from(id, 3, 1)) return { ...single, contextWindow: 131_072 }
     if (from(id, 3) && (billions(id) ?? 0) >= 70) return { ...single, contextWindow: 8_192 }
     return { ...none, contextWindow: from(id, 3) ? 8_192 : 4_096 }
   },
   codellama: () => none,
-  qwen: (id) => ({ ...(from(id, 2) || id.version.length === 0 ? several : none), reasoning: from(id, 3) && !says(id, /instruct|coder/), emulation: "xml" }),
+  qwen: (id) => ({
+    ...(from(id, 2) || id.version.length === 0 ? several : none),
+    reasoning: from(id, 3) && !says(id, /instruct|coder/),
+    emulation: "xml"
+  }),
   qwq: () => ({ ...several, reasoning: true, emulation: "xml" }),
   mistral,
   mixtral: (id) => (billions(id) ?? 0) > 100 ? several : none,
@@ -183,7 +226,9 @@ const familyRules: Readonly<Record<string, Rule>> = {
   pixtral: () => several,
   deepseek: (id) => {
     if (says(id, /distill/)) return { ...none, reasoning: true }
-    if (says(id, /^r\d|reasoner/)) return { ...(id.date === "0528" || says(id, /reasoner/) ? several : none), reasoning: true }
+    if (says(id, /^r\d|reasoner/)) {
+      return { ...(id.date === "0528" || says(id, /reasoner/) ? several : none), reasoning: true }
+    }
     return from(id, 3) || says(id, /^chat/) ? several : none
   },
   gemma: (id) => ({ ...(from(id, 4) ? several : none), emulation: "markdown" }),

@@ -5,8 +5,9 @@
  */
 
 /**
- * What an id says about a model. `version` holds numbers, most significant first (empty: none is named), `size` is in parameters (a mixture counts experts × size), `date` as it is written
- * (`2024-08-06`, `2411`). `custom` says that the model is fine-tuned or not known; its family is then the best guess.
+ * What an id says about a model. `version` holds numbers, most significant first (empty: none is named), `size` is in
+ * parameters (a mixture counts experts × size), `date` as it is written (`2024-08-06`, `2411`). `custom` says that
+ * the model is fine-tuned or not known; its family is then the best guess.
  *
  * @since 0.1.0
  * @category models
@@ -31,10 +32,20 @@ export interface ModelId {
  */
 export const parse = (id: string): ModelId => {
   const tuned = /^ft:([^:]+):([^:]*)/.exec(id.slice(0, 512))
-  if (tuned !== null) return { ...parse(tuned[1] ?? ""), id, provider: "openai", organisation: tuned[2] === "" ? undefined : tuned[2], custom: true }
+  if (tuned !== null) {
+    return {
+      ...parse(tuned[1] ?? ""),
+      id,
+      provider: "openai",
+      organisation: tuned[2] === "" ? undefined : tuned[2],
+      custom: true
+    }
+  }
   const place = locate(id.slice(0, 512))
   const dated = takeDate(place.name)
-  const words = dated.rest.split("-").filter((word, position) => word !== "" && !(position === 0 && vendorWords.has(word)))
+  const words = dated.rest.split("-").filter((word, position) =>
+    word !== "" && !(position === 0 && vendorWords.has(word))
+  )
   const found = findFamily(words)
   const size = sizeOf(words)
   const versioned = takeVersion(found.rest)
@@ -75,19 +86,104 @@ interface Place {
 }
 
 /** Ids of services and the makers of models; what stands in front of a name and is neither is somebody's own. */
-const providers = new Set(["ollama", "openai", "anthropic", "google", "azure", "bedrock", "vertex", "groq", "openrouter", "together", "togetherai", "fireworks", "fireworks-ai", "lmstudio", "mistral", "deepseek", "xai", "cerebras", "huggingface", "hf.co", "vllm", "local", "alibaba", "moonshotai", "zai", "cohere", "nvidia", "perplexity", "github"])
-const makers = new Set(["meta-llama", "meta", "qwen", "mistralai", "deepseek-ai", "microsoft", "thudm", "zai-org", "z-ai", "nousresearch", "ibm-granite", "cohereforai", "coherelabs", "moonshotai", "minimaxai", "minimax", "tiiuae", "01-ai", "allenai", "unsloth", "bartowski", "thebloke", "lmstudio-community", "mlx-community", "ggml-org", "amazon", "ai21", "x-ai", "apple", "huggingfacetb", "openchat", "internlm", "baichuan-inc", "stabilityai", "ibm"])
+const providers = new Set([
+  "ollama",
+  "openai",
+  "anthropic",
+  "google",
+  "azure",
+  "bedrock",
+  "vertex",
+  "groq",
+  "openrouter",
+  "together",
+  "togetherai",
+  "fireworks",
+  "fireworks-ai",
+  "lmstudio",
+  "mistral",
+  "deepseek",
+  "xai",
+  "cerebras",
+  "huggingface",
+  "hf.co",
+  "vllm",
+  "local",
+  "alibaba",
+  "moonshotai",
+  "zai",
+  "cohere",
+  "nvidia",
+  "perplexity",
+  "github"
+])
+const makers = new Set([
+  "meta-llama",
+  "meta",
+  "qwen",
+  "mistralai",
+  "deepseek-ai",
+  "microsoft",
+  "thudm",
+  "zai-org",
+  "z-ai",
+  "nousresearch",
+  "ibm-granite",
+  "cohereforai",
+  "coherelabs",
+  "moonshotai",
+  "minimaxai",
+  "minimax",
+  "tiiuae",
+  "01-ai",
+  "allenai",
+  "unsloth",
+  "bartowski",
+  "thebloke",
+  "lmstudio-community",
+  "mlx-community",
+  "ggml-org",
+  "amazon",
+  "ai21",
+  "x-ai",
+  "apple",
+  "huggingfacetb",
+  "openchat",
+  "internlm",
+  "baichuan-inc",
+  "stabilityai",
+  "ibm"
+])
 
 const locate = (id: string): Place => {
   const trimmed = id.trim()
   const local = /\.gguf$/i.test(trimmed) || /^(\.{0,2}[/\\]|~|[a-z]:[/\\])/i.test(trimmed)
-  if (local) return { name: plain(trimmed.split(/[/\\]/).at(-1) ?? "").replace(/-gguf$/, ""), provider: "local", organisation: undefined, custom: false }
-  const bedrock = /^(?:(?:us|eu|apac|global)\.)?(anthropic|meta|mistral|amazon|cohere|ai21|deepseek|openai|qwen)\.(.+)$/.exec(trimmed)
-  if (bedrock !== null) return { name: plain((bedrock[2] ?? "").replace(/-v\d+(:\d+)?$/, "").replace(/:\d+$/, "")), provider: "bedrock", organisation: bedrock[1], custom: false }
+  if (local) {
+    return {
+      name: plain(trimmed.split(/[/\\]/).at(-1) ?? "").replace(/-gguf$/, ""),
+      provider: "local",
+      organisation: undefined,
+      custom: false
+    }
+  }
+  const bedrock = /^(?:(?:us|eu|apac|global)\.)?(anthropic|meta|mistral|amazon|cohere|ai21|deepseek|openai|qwen)\.(.+)$/
+    .exec(trimmed)
+  if (bedrock !== null) {
+    return {
+      name: plain((bedrock[2] ?? "").replace(/-v\d+(:\d+)?$/, "").replace(/:\d+$/, "")),
+      provider: "bedrock",
+      organisation: bedrock[1],
+      custom: false
+    }
+  }
   const segments = trimmed.split("/").filter((segment) => segment !== "")
-  const front = segments.slice(0, -1).filter((segment) => !["accounts", "models", "publishers", "routers"].includes(segment))
+  const front = segments.slice(0, -1).filter((segment) =>
+    !["accounts", "models", "publishers", "routers"].includes(segment)
+  )
   const last = segments.at(-1) ?? ""
-  const provider = front.find((segment, position) => providers.has(segment.toLowerCase()) && (position === 0 || front.length > 1))
+  const provider = front.find((segment, position) =>
+    providers.has(segment.toLowerCase()) && (position === 0 || front.length > 1)
+  )
   const organisation = front.find((segment) => segment !== provider)
   const tag = last.indexOf(":")
   const suffix = tag < 0 ? "" : last.slice(tag + 1).toLowerCase()
@@ -96,14 +192,19 @@ const locate = (id: string): Place => {
     name: plain(routed ? last.slice(0, tag) : last),
     provider: provider?.toLowerCase() ?? (routed ? "openrouter" : tag < 0 ? undefined : "ollama"),
     organisation,
-    custom: organisation !== undefined && !makers.has(organisation.toLowerCase()) && !providers.has(organisation.toLowerCase())
+    custom: organisation !== undefined && !makers.has(organisation.toLowerCase()) &&
+      !providers.has(organisation.toLowerCase())
   }
 }
 
 /** Words that makers and services put before a family's name. */
 const vendorWords = new Set(["meta", "open", "labs", "zai", "groq", "cerebras", "amazon", "nvidia", "ibm"])
 
-const plain = (name: string): string => name.toLowerCase().replace(/[-_.:]i?q\d(_[a-z\d]+)*(?=$|\.gguf$)/, "").replaceAll(/[_:\s]/g, "-").replaceAll(/(\d)p(\d)/g, "$1.$2").replaceAll(/\.(?!\d)/g, "-")
+const plain = (name: string): string =>
+  name.toLowerCase().replace(/[-_.:]i?q\d(_[a-z\d]+)*(?=$|\.gguf$)/, "").replaceAll(/[_:\s]/g, "-").replaceAll(
+    /(\d)p(\d)/g,
+    "$1.$2"
+  ).replaceAll(/\.(?!\d)/g, "-")
 
 const datePatterns: ReadonlyArray<RegExp> = [
   /[-@](20\d{2}-\d{2}-\d{2})(?=$|-)/,
@@ -124,8 +225,47 @@ const takeDate = (name: string): { readonly rest: string; readonly date: string 
 
 /** Longer names first, so that `gpt-oss` is not taken for `gpt`. */
 const families = [
-  "gpt-oss", "command-r", "command-a", "chatgpt", "gpt", "claude", "codellama", "llama", "mixtral", "ministral", "codestral", "devstral", "magistral", "pixtral", "mistral", "deepseek", "gemini", "gemma", "qwen", "qwq",
-  "phi", "grok", "glm", "kimi", "minimax", "nova", "nemotron", "granite", "hermes", "yi", "falcon", "olmo", "smollm", "jamba", "internlm", "starcoder", "solar", "cogito", "ernie", "command", "o"
+  "gpt-oss",
+  "command-r",
+  "command-a",
+  "chatgpt",
+  "gpt",
+  "claude",
+  "codellama",
+  "llama",
+  "mixtral",
+  "ministral",
+  "codestral",
+  "devstral",
+  "magistral",
+  "pixtral",
+  "mistral",
+  "deepseek",
+  "gemini",
+  "gemma",
+  "qwen",
+  "qwq",
+  "phi",
+  "grok",
+  "glm",
+  "kimi",
+  "minimax",
+  "nova",
+  "nemotron",
+  "granite",
+  "hermes",
+  "yi",
+  "falcon",
+  "olmo",
+  "smollm",
+  "jamba",
+  "internlm",
+  "starcoder",
+  "solar",
+  "cogito",
+  "ernie",
+  "command",
+  "o"
 ]
 
 interface FoundFamily {
@@ -139,12 +279,24 @@ const findFamily = (words: ReadonlyArray<string>): FoundFamily => {
   for (let position = 0; position < words.length; position++) {
     for (const family of families) {
       const rest = behindFamily(words.slice(position), family)
-      if (rest !== undefined) return { family: family === "chatgpt" ? "gpt" : family, known: true, position, rest: [...words.slice(0, position), ...rest] }
+      if (rest !== undefined) {
+        return {
+          family: family === "chatgpt" ? "gpt" : family,
+          known: true,
+          position,
+          rest: [...words.slice(0, position), ...rest]
+        }
+      }
     }
   }
   const [first = ""] = words
   const letters = /^[a-z]+/.exec(first)?.[0] ?? first
-  return { family: letters === "" ? "unknown" : letters, known: false, position: 0, rest: [first.slice(letters.length), ...words.slice(1)].filter((word) => word !== "") }
+  return {
+    family: letters === "" ? "unknown" : letters,
+    known: false,
+    position: 0,
+    rest: [first.slice(letters.length), ...words.slice(1)].filter((word) => word !== "")
+  }
 }
 
 const behindFamily = (words: ReadonlyArray<string>, family: string): ReadonlyArray<string> | undefined => {
@@ -156,7 +308,9 @@ const behindFamily = (words: ReadonlyArray<string>, family: string): ReadonlyArr
 }
 
 /** The version is the first word that is one, and the word behind it when that is a small number too (`3-5`). */
-const takeVersion = (words: ReadonlyArray<string>): { readonly version: ReadonlyArray<number>; readonly rest: ReadonlyArray<string> } => {
+const takeVersion = (
+  words: ReadonlyArray<string>
+): { readonly version: ReadonlyArray<number>; readonly rest: ReadonlyArray<string> } => {
   for (const [position, word] of words.entries()) {
     const found = /^(?:[vk]|m(?=\d))?(\d{1,2})(?:\.(\d{1,2}))?(?:\.(\d{1,2}))?([a-z]*)$/.exec(word)
     if (found === null || sizeOfWord(word) !== undefined || /^(k|e)$/.test(found[4] ?? "")) continue
@@ -164,7 +318,10 @@ const takeVersion = (words: ReadonlyArray<string>): { readonly version: Readonly
     const second = found[2] === undefined && found[4] === "" && /^\d{1,2}$/.test(next) ? next : undefined
     const version = [found[1], found[2] ?? second, found[3]].flatMap((part) => part === undefined ? [] : [Number(part)])
     const letters = found[4] === "" ? [] : [found[4] ?? ""]
-    return { version, rest: [...words.slice(0, position), ...letters, ...words.slice(position + (second === undefined ? 1 : 2))] }
+    return {
+      version,
+      rest: [...words.slice(0, position), ...letters, ...words.slice(position + (second === undefined ? 1 : 2))]
+    }
   }
   return { version: [], rest: words }
 }

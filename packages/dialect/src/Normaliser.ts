@@ -7,8 +7,8 @@ import type { TextCall } from "./TextCall.js"
 import * as TextStream from "./TextStream.js"
 
 /**
- * An answer, taken apart. `text` is what remains when the calls are taken out, reasoning included. `nearMiss` is set when the whole answer is nothing but one call to a tool that is not registered; its text
- * is then not in `text`.
+ * An answer, taken apart. `text` is what remains when the calls are taken out, reasoning included. `nearMiss` is set
+ * when the whole answer is nothing but one call to a tool that is not registered; its text is then not in `text`.
  *
  * @since 0.1.0
  * @category models
@@ -20,7 +20,8 @@ export interface Normalised {
 }
 
 /**
- * Reads an answer. A call counts only when it names a registered tool; JSON that merely stands in the answer, calls in reasoning blocks and in inline code stay text.
+ * Reads an answer. A call counts only when it names a registered tool; JSON that merely stands in the answer, calls
+ * in reasoning blocks and in inline code stay text.
  *
  * @since 0.1.0
  * @category constructors

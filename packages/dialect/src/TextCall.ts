@@ -7,7 +7,8 @@ import type * as JsonSchema from "@capstan/core/JsonSchema"
 import type * as ToolCall from "@capstan/core/ToolCall"
 
 /**
- * A tool that was offered to the model. With `parameters` (a JSON Schema) texts in XML forms get their types and arguments without a name their names.
+ * A tool that was offered to the model. With `parameters` (a JSON Schema) texts in XML forms get their types and
+ * arguments without a name their names.
  *
  * @since 0.1.0
  * @category models
@@ -19,8 +20,9 @@ export interface OfferedTool {
 }
 
 /**
- * A call that stands in text. `name` is what the model wrote, `tool` the registered tool that it means (undefined: none), `raw` the text of its arguments, `arguments` those read from it, or null with the
- * reason in `malformed`. It has no id: its position in the answer is what identifies it.
+ * A call that stands in text. `name` is what the model wrote, `tool` the registered tool that it means (undefined:
+ * none), `raw` the text of its arguments, `arguments` those read from it, or null with the reason in `malformed`. It
+ * has no id: its position in the answer is what identifies it.
  *
  * @since 0.1.0
  * @category models

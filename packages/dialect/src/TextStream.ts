@@ -9,7 +9,9 @@ import { Toolbox } from "./internal/toolbox.js"
 import type { OfferedTool, TextCall } from "./TextCall.js"
 
 /**
- * A piece of an answer; the `text` of reasoning comes without the tags around it. `raw` is the text that it was made of: the pieces' raw texts, joined, are the answer, unit for unit. Of several calls in one block the first carries the block's text.
+ * A piece of an answer; the `text` of reasoning comes without the tags around it. `raw` is the text that it was made
+ * of: the pieces' raw texts, joined, are the answer, unit for unit. Of several calls in one block the first carries
+ * the block's text.
  *
  * @since 0.1.0
  * @category models
@@ -31,8 +33,8 @@ export interface Options {
 }
 
 /**
- * A machine for one answer: fed with its text in pieces of any size, it gives out what is decided. Text is held back only while it could still become a call. However the text is split, the pieces' texts
- * and the calls are the same.
+ * A machine for one answer: fed with its text in pieces of any size, it gives out what is decided. Text is held back
+ * only while it could still become a call. However the text is split, the pieces' texts and the calls are the same.
  *
  * @since 0.1.0
  * @category models

@@ -40,8 +40,9 @@ const marked = (name: string, attempt: number): string => {
 }
 
 /**
- * Maps names to `^[a-zA-Z0-9_-]{1,64}$` and back without collisions. Legal names keep their form; a name that would collide, or is too long, gets a mark made from its own text, so the mapping
- * of a set of names does not depend on their order.
+ * Maps names to `^[a-zA-Z0-9_-]{1,64}$` and back without collisions. Legal names keep their form; a name that would
+ * collide, or is too long, gets a mark made from its own text, so the mapping of a set of names does not depend on
+ * their order.
  *
  * @since 0.1.0
  * @category constructors
@@ -63,13 +64,23 @@ export const make = (names: Iterable<string>): WireNames => {
   for (const name of rest) {
     const plain = legal(name)
     let wire = plain
-    for (let attempt = 0; fromWire.has(wire) || (attempt === 0 && (name.length > longest || wanted.get(plain) !== 1)); attempt++) {
+    for (
+      let attempt = 0;
+      fromWire.has(wire) || (attempt === 0 && (name.length > longest || wanted.get(plain) !== 1));
+      attempt++
+    ) {
       wire = marked(name, attempt)
     }
     assign(name, wire)
   }
   return {
-    toWire: (name) => toWire.get(name) ?? (isLegal(name) && !fromWire.has(name) ? name : name.length > longest || fromWire.has(legal(name)) ? marked(name, 0) : legal(name)),
+    toWire: (name) =>
+      toWire.get(name) ??
+        (isLegal(name) && !fromWire.has(name)
+          ? name
+          : name.length > longest || fromWire.has(legal(name))
+          ? marked(name, 0)
+          : legal(name)),
     fromWire: (name) => fromWire.get(name) ?? name
   }
 }

@@ -8,7 +8,8 @@ import * as ParameterSchema from "@capstan/core/ParameterSchema"
 import { isObject, type JsonObject } from "./internal/jsonObject.js"
 
 /**
- * Parameters for a wire. `strict` says whether the service may be asked to enforce them; where it may not although that was wanted, `reason` says why.
+ * Parameters for a wire. `strict` says whether the service may be asked to enforce them; where it may not although
+ * that was wanted, `reason` says why.
  *
  * @since 0.1.0
  * @category models
@@ -20,8 +21,9 @@ export interface WireSchema {
 }
 
 /**
- * OpenAI's strict mode: objects closed, all properties required, optional ones nullable ({@link removeNulls} takes those nulls out again), keywords that it refuses moved to the description. A schema that
- * cannot be made strict comes back non-strict, with the reason.
+ * OpenAI's strict mode: objects closed, all properties required, optional ones nullable ({@link removeNulls} takes
+ * those nulls out again), keywords that it refuses moved to the description. A schema that cannot be made strict
+ * comes back non-strict, with the reason.
  *
  * @since 0.1.0
  * @category constructors
@@ -36,7 +38,8 @@ export const openAiStrict = (schema: JsonSchema): WireSchema => {
 }
 
 /**
- * For OpenAI-compatible servers and OpenAI without strict mode: references inlined, no alternatives at the root, everything else as it was.
+ * For OpenAI-compatible servers and OpenAI without strict mode: references inlined, no alternatives at the root,
+ * everything else as it was.
  *
  * @since 0.1.0
  * @category constructors
@@ -44,7 +47,8 @@ export const openAiStrict = (schema: JsonSchema): WireSchema => {
 export const compatible = (schema: JsonSchema): JsonSchema => withoutRootAlternatives(ParameterSchema.clean(schema))
 
 /**
- * Anthropic's `input_schema`: references inlined, no alternatives at the root, objects closed that do not say that they are open.
+ * Anthropic's `input_schema`: references inlined, no alternatives at the root, objects closed that do not say that
+ * they are open.
  *
  * @since 0.1.0
  * @category constructors
@@ -55,7 +59,8 @@ export const anthropic = (schema: JsonSchema): JsonSchema => {
 }
 
 /**
- * Takes out the nulls that strict mode made a model write for parameters that `schema` (the original one) does not require. A null that the original allows stays.
+ * Takes out the nulls that strict mode made a model write for parameters that `schema` (the original one) does not
+ * require. A null that the original allows stays.
  *
  * @since 0.1.0
  * @category combinators
@@ -69,9 +74,40 @@ export const removeNulls = (args: JsonObject, schema: JsonSchema): JsonObject =>
 
 const maxProperties = 5_000
 const maxLevels = 10
-const kept = new Set(["type", "properties", "required", "additionalProperties", "items", "enum", "anyOf", "$ref", "$defs", "description", "pattern", "multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minItems", "maxItems"])
+const kept = new Set([
+  "type",
+  "properties",
+  "required",
+  "additionalProperties",
+  "items",
+  "enum",
+  "anyOf",
+  "$ref",
+  "$defs",
+  "description",
+  "pattern",
+  "multipleOf",
+  "minimum",
+  "maximum",
+  "exclusiveMinimum",
+  "exclusiveMaximum",
+  "minItems",
+  "maxItems"
+])
 const formats = new Set(["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"])
-const structural = ["allOf", "not", "if", "then", "else", "patternProperties", "prefixItems", "dependentRequired", "dependentSchemas", "unevaluatedProperties", "contains"]
+const structural = [
+  "allOf",
+  "not",
+  "if",
+  "then",
+  "else",
+  "patternProperties",
+  "prefixItems",
+  "dependentRequired",
+  "dependentSchemas",
+  "unevaluatedProperties",
+  "contains"
+]
 
 interface Strictness {
   properties: number
@@ -91,17 +127,24 @@ const strictly = (node: unknown, state: Strictness, level: number, path: string)
   const named = "const" in node ? { ...without(node, ["const"]), enum: [node["const"]] } : node
   const alternatives = named["oneOf"] ?? named["anyOf"]
   const { moved, rest } = moveKeywords(without(named, ["oneOf", "anyOf"]))
-  const result: { [key: string]: unknown } = { ...rest, ...(moved === "" ? {} : { description: described(rest["description"], moved) }) }
+  const result: { [key: string]: unknown } = {
+    ...rest,
+    ...(moved === "" ? {} : { description: described(rest["description"], moved) })
+  }
   if (Array.isArray(alternatives)) {
     result["anyOf"] = alternatives.map((part) => strictly(part, state, level, path))
     return result
   }
   if ("$ref" in result) return result
   if (isObject(node["$defs"])) {
-    result["$defs"] = Object.fromEntries(Object.entries(node["$defs"]).map(([name, part]) => [name, strictly(part, state, level + 1, name)]))
+    result["$defs"] = Object.fromEntries(
+      Object.entries(node["$defs"]).map(([name, part]) => [name, strictly(part, state, level + 1, name)])
+    )
   }
   if (includesType(node, "object") || isObject(node["properties"])) {
-    if (node["additionalProperties"] !== undefined && node["additionalProperties"] !== false) return refuse("take properties of any name")
+    if (node["additionalProperties"] !== undefined && node["additionalProperties"] !== false) {
+      return refuse("take properties of any name")
+    }
     if (!isObject(node["properties"])) return refuse("do not say which properties they have")
     return { ...result, ...strictObject(node, node["properties"], state, level, path) }
   }
@@ -112,7 +155,13 @@ const strictly = (node: unknown, state: Strictness, level: number, path: string)
   return node["type"] === undefined && !Array.isArray(result["enum"]) ? refuse("may be anything") : result
 }
 
-const strictObject = (node: JsonObject, properties: JsonObject, state: Strictness, level: number, path: string): JsonObject => {
+const strictObject = (
+  node: JsonObject,
+  properties: JsonObject,
+  state: Strictness,
+  level: number,
+  path: string
+): JsonObject => {
   const required = Array.isArray(node["required"]) ? node["required"] : []
   const names = Object.keys(properties)
   state.properties += names.length
@@ -133,7 +182,11 @@ const nullable = (node: unknown): unknown => {
   if (Array.isArray(node["anyOf"])) return { ...node, anyOf: [...node["anyOf"], { type: "null" }] }
   if (typeof node["type"] === "string" || Array.isArray(node["type"])) {
     const types = typeof node["type"] === "string" ? [node["type"]] : node["type"]
-    return { ...node, type: [...types, "null"], ...(Array.isArray(node["enum"]) ? { enum: [...node["enum"], null] } : {}) }
+    return {
+      ...node,
+      type: [...types, "null"],
+      ...(Array.isArray(node["enum"]) ? { enum: [...node["enum"], null] } : {})
+    }
   }
   if (Array.isArray(node["enum"])) return { ...node, enum: [...node["enum"], null] }
   const { description, ...rest } = node
@@ -142,39 +195,55 @@ const nullable = (node: unknown): unknown => {
 
 const moveKeywords = (node: JsonObject): { readonly rest: JsonObject; readonly moved: string } => {
   const entries = Object.entries(node)
-  const stays = ([key, value]: readonly [string, unknown]) => kept.has(key) || (key === "format" && typeof value === "string" && formats.has(value))
+  const stays = ([key, value]: readonly [string, unknown]) =>
+    kept.has(key) || (key === "format" && typeof value === "string" && formats.has(value))
   return {
     rest: Object.fromEntries(entries.filter(stays)),
     moved: entries.filter((entry) => !stays(entry)).map(([key, value]) => `${key}: ${JSON.stringify(value)}`).join(", ")
   }
 }
 
-const described = (description: unknown, moved: string): string => typeof description === "string" && description !== "" ? `${description} (${moved})` : `(${moved})`
+const described = (description: unknown, moved: string): string =>
+  typeof description === "string" && description !== "" ? `${description} (${moved})` : `(${moved})`
 
 const joined = (path: string, name: string): string => path === "" ? name : `${path}.${name}`
 
-const without = (node: JsonObject, keys: ReadonlyArray<string>): JsonObject => Object.fromEntries(Object.entries(node).filter(([key]) => !keys.includes(key)))
+const without = (node: JsonObject, keys: ReadonlyArray<string>): JsonObject =>
+  Object.fromEntries(Object.entries(node).filter(([key]) => !keys.includes(key)))
 
-const includesType = (node: JsonObject, type: string): boolean => node["type"] === type || (Array.isArray(node["type"]) && node["type"].includes(type))
+const includesType = (node: JsonObject, type: string): boolean =>
+  node["type"] === type || (Array.isArray(node["type"]) && node["type"].includes(type))
 
 /** No service takes alternatives at the root: their properties are put together, what all require stays required. */
 const withoutRootAlternatives = (schema: JsonSchema): JsonSchema => {
   const alternatives = schema["anyOf"] ?? schema["oneOf"]
   if (!Array.isArray(alternatives)) return schema
-  const parts = [without(schema, ["anyOf", "oneOf"]), ...alternatives].filter(isObject).filter((part) => isObject(part["properties"]) || part === schema)
+  const parts = [without(schema, ["anyOf", "oneOf"]), ...alternatives].filter(isObject).filter((part) =>
+    isObject(part["properties"]) || part === schema
+  )
   const properties: { [key: string]: unknown } = {}
   for (const part of parts) {
-    for (const [name, property] of Object.entries(isObject(part["properties"]) ? part["properties"] : {})) properties[name] = eitherOf(properties[name], property)
+    for (const [name, property] of Object.entries(isObject(part["properties"]) ? part["properties"] : {})) {
+      properties[name] = eitherOf(properties[name], property)
+    }
   }
   const lists = alternatives.filter(isObject).map((part) => Array.isArray(part["required"]) ? part["required"] : [])
   const common = (lists[0] ?? []).filter((name) => lists.every((list) => list.includes(name)))
   const own = Array.isArray(schema["required"]) ? schema["required"] : []
-  return { ...without(schema, ["anyOf", "oneOf"]), type: "object", properties, required: [...new Set([...own, ...common])] }
+  return {
+    ...without(schema, ["anyOf", "oneOf"]),
+    type: "object",
+    properties,
+    required: [...new Set([...own, ...common])]
+  }
 }
 
 const eitherOf = (known: unknown, other: unknown): unknown => {
   if (known === undefined || JSON.stringify(known) === JSON.stringify(other)) return other
-  if (isObject(known) && isObject(other) && Array.isArray(known["enum"]) && Array.isArray(other["enum"]) && known["type"] === other["type"]) {
+  if (
+    isObject(known) && isObject(other) && Array.isArray(known["enum"]) && Array.isArray(other["enum"]) &&
+    known["type"] === other["type"]
+  ) {
     return { ...known, enum: [...new Set([...known["enum"], ...other["enum"]])] }
   }
   return { anyOf: [...(isObject(known) && Array.isArray(known["anyOf"]) ? known["anyOf"] : [known]), other] }
@@ -184,7 +253,9 @@ const close = (node: unknown): unknown => {
   if (Array.isArray(node)) return node.map(close)
   if (!isObject(node)) return node
   const inner = (key: string, value: unknown): unknown => {
-    if ((key === "properties" || key === "$defs") && isObject(value)) return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, close(part)]))
+    if ((key === "properties" || key === "$defs") && isObject(value)) {
+      return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, close(part)]))
+    }
     return ["items", "anyOf", "oneOf", "prefixItems"].includes(key) ? close(value) : value
   }
   const result = Object.fromEntries(Object.entries(node).map(([key, value]) => [key, inner(key, value)]))
@@ -216,16 +287,22 @@ const pruned = (value: unknown, schema: unknown, definitions: JsonObject): unkno
     const fitting = alternatives.find((part) => fits(value, part, definitions))
     return fitting === undefined ? value : pruned(value, fitting, definitions)
   }
-  if (Array.isArray(value)) return isObject(node["items"]) ? value.map((item) => pruned(item, node["items"], definitions)) : value
+  if (Array.isArray(value)) {
+    return isObject(node["items"])
+      ? value.map((item) => pruned(item, node["items"], definitions))
+      : value
+  }
   const properties = node["properties"]
   if (!isObject(value) || !isObject(properties)) return value
   const required = Array.isArray(node["required"]) ? node["required"] : []
-  return Object.fromEntries(Object.entries(value).flatMap(([name, inner]) => {
-    const property = properties[name]
-    if (property === undefined) return [[name, inner]]
-    if (inner === null && !required.includes(name) && !allowsNull(property, definitions)) return []
-    return [[name, pruned(inner, property, definitions)]]
-  }))
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, inner]) => {
+      const property = properties[name]
+      if (property === undefined) return [[name, inner]]
+      if (inner === null && !required.includes(name) && !allowsNull(property, definitions)) return []
+      return [[name, pruned(inner, property, definitions)]]
+    })
+  )
 }
 
 /** Whether an alternative could have produced a value: by kind, and for objects by their keys and literal values. */
@@ -241,5 +318,7 @@ const fits = (value: unknown, schema: unknown, definitions: JsonObject): boolean
   const literal = (part: unknown) => isObject(part) && (Array.isArray(part["enum"]) || "const" in part)
   const required = Array.isArray(node["required"]) ? node["required"] : []
   return Object.keys(value).every((key) => key in properties) && required.every((key) => key in value) &&
-    Object.entries(properties).every(([key, part]) => !literal(part) || !(key in value) || value[key] === null || fits(value[key], part, definitions))
+    Object.entries(properties).every(([key, part]) =>
+      !literal(part) || !(key in value) || value[key] === null || fits(value[key], part, definitions)
+    )
 }

@@ -7,12 +7,23 @@ import * as Stream from "effect/Stream"
 
 const { ModelDelta: Delta } = ModelDelta
 
-const readFile = { name: "read_file", description: "Reads a file. It has to exist.", parameters: { type: "object", properties: { path: { type: "string" }, kind: { enum: ["a", "b"] } }, required: ["path"] } }
+const readFile = {
+  name: "read_file",
+  description: "Reads a file. It has to exist.",
+  parameters: {
+    type: "object",
+    properties: { path: { type: "string" }, kind: { enum: ["a", "b"] } },
+    required: ["path"]
+  }
+}
 
 const user = (text: string): Message.Message => ({ role: "user", content: [{ type: "text", text }] })
 const called = (id: string, name: string): ReadonlyArray<Message.Message> => [
   { role: "assistant", content: [{ type: "tool-call", id, name, arguments: "{\"path\":\"a\"}" }] },
-  { role: "tool", results: [{ type: "tool-result", id, name, content: [{ type: "text", text: "contents" }], isError: false }] }
+  {
+    role: "tool",
+    results: [{ type: "tool-result", id, name, content: [{ type: "text", text: "contents" }], isError: false }]
+  }
 ]
 
 const request = (changes: Partial<ModelProvider.ModelRequest> = {}): ModelProvider.ModelRequest => ({
@@ -29,7 +40,17 @@ const finish = (reason: ModelDelta.FinishReason = "stop") => Delta.Finish({ reas
 const text = (...pieces: ReadonlyArray<string>) => pieces.map((piece) => Delta.TextDelta({ text: piece }))
 const nativeCall = (raw: string, parsed: Readonly<Record<string, unknown>> | null, malformed?: string) => [
   Delta.ToolCallStart({ index: 0, id: "x", name: "read_file" }),
-  Delta.ToolCallEnd({ index: 0, call: { id: "x", name: "read_file", raw, arguments: parsed, ...(malformed === undefined ? {} : { malformed }), repairs: [] } })
+  Delta.ToolCallEnd({
+    index: 0,
+    call: {
+      id: "x",
+      name: "read_file",
+      raw,
+      arguments: parsed,
+      ...(malformed === undefined ? {} : { malformed }),
+      repairs: []
+    }
+  })
 ]
 
 const answering = (...answers: ReadonlyArray<ReadonlyArray<ModelDelta.ModelDelta> | ModelProvider.ModelError>) => {
@@ -47,21 +68,25 @@ const answering = (...answers: ReadonlyArray<ReadonlyArray<ModelDelta.ModelDelta
   }
 }
 
-const ask = (answer: ReadonlyArray<ModelDelta.ModelDelta>, options: { readonly rescue?: boolean; readonly request?: Partial<ModelProvider.ModelRequest> } = {}) =>
-  Dialect.decorate(answering(answer).provider, { rescue: options.rescue ?? true }).stream(request(options.request)).pipe(
-    Stream.runCollect,
-    Effect.map((deltas) => {
-      const list = Chunk.toReadonlyArray(deltas)
-      return {
-        list,
-        tags: list.map((delta) => delta._tag),
-        text: list.map((delta) => delta._tag === "TextDelta" ? delta.text : "").join(""),
-        thinking: list.map((delta) => delta._tag === "ThinkingDelta" ? delta.text : "").join(""),
-        calls: list.flatMap((delta) => delta._tag === "ToolCallEnd" ? [delta.call] : []),
-        reason: list.flatMap((delta) => delta._tag === "Finish" ? [delta.reason] : [])[0]
-      }
-    })
-  )
+const ask = (
+  answer: ReadonlyArray<ModelDelta.ModelDelta>,
+  options: { readonly rescue?: boolean; readonly request?: Partial<ModelProvider.ModelRequest> } = {}
+) =>
+  Dialect.decorate(answering(answer).provider, { rescue: options.rescue ?? true }).stream(request(options.request))
+    .pipe(
+      Stream.runCollect,
+      Effect.map((deltas) => {
+        const list = Chunk.toReadonlyArray(deltas)
+        return {
+          list,
+          tags: list.map((delta) => delta._tag),
+          text: list.map((delta) => delta._tag === "TextDelta" ? delta.text : "").join(""),
+          thinking: list.map((delta) => delta._tag === "ThinkingDelta" ? delta.text : "").join(""),
+          calls: list.flatMap((delta) => delta._tag === "ToolCallEnd" ? [delta.call] : []),
+          reason: list.flatMap((delta) => delta._tag === "Finish" ? [delta.reason] : [])[0]
+        }
+      })
+    )
 
 const json = "{\"name\": \"read_file\", \"arguments\": {\"path\": \"a\"}}"
 const invented = "{\"name\": \"run_tests\", \"arguments\": {}}"
@@ -69,13 +94,27 @@ const invented = "{\"name\": \"run_tests\", \"arguments\": {}}"
 describe("Dialect.decorate repairs native calls", () => {
   it.effect("whose arguments are not JSON", () =>
     Effect.gen(function*() {
-      const { calls } = yield* ask([...nativeCall("{'path': 'a',}", null, "not JSON"), finish("tool-calls")], { rescue: false })
-      expect(calls).toEqual([{ id: "x", name: "read_file", raw: "{'path': 'a',}", arguments: { path: "a" }, repairs: [expect.objectContaining({ kind: "single-quotes" }), expect.objectContaining({ kind: "trailing-comma" })] }])
+      const { calls } = yield* ask([...nativeCall("{'path': 'a',}", null, "not JSON"), finish("tool-calls")], {
+        rescue: false
+      })
+      expect(calls).toEqual([{
+        id: "x",
+        name: "read_file",
+        raw: "{'path': 'a',}",
+        arguments: { path: "a" },
+        repairs: [
+          expect.objectContaining({ kind: "single-quotes" }),
+          expect.objectContaining({ kind: "trailing-comma" })
+        ]
+      }])
     }))
 
   it.effect("whose arguments stand in a wrapper", () =>
     Effect.gen(function*() {
-      const { calls } = yield* ask([...nativeCall("{\"arguments\":{\"path\":\"a\"}}", { arguments: { path: "a" } }), finish("tool-calls")])
+      const { calls } = yield* ask([
+        ...nativeCall("{\"arguments\":{\"path\":\"a\"}}", { arguments: { path: "a" } }),
+        finish("tool-calls")
+      ])
       expect(calls).toMatchObject([{ arguments: { path: "a" }, repairs: [{ kind: "wrapped-twice" }] }])
     }))
 
@@ -95,11 +134,20 @@ describe("Dialect.decorate repairs native calls", () => {
 describe("Dialect.decorate with rescue", () => {
   it.effect("makes deltas of a call in text, and keeps the text before it streaming", () =>
     Effect.gen(function*() {
-      const { calls, list, reason, tags, text: rest } = yield* ask([...text("I lo", "ok. ", json.slice(0, 20), json.slice(20), "\n"), finish()])
+      const { calls, list, reason, tags, text: rest } = yield* ask([
+        ...text("I lo", "ok. ", json.slice(0, 20), json.slice(20), "\n"),
+        finish()
+      ])
       expect(tags).toEqual(["TextDelta", "TextDelta", "ToolCallStart", "ToolCallDelta", "ToolCallEnd", "Finish"])
       expect(list[0]).toEqual(Delta.TextDelta({ text: "I lo" }))
       expect(rest).toBe("I look. ")
-      expect(calls).toEqual([{ id: "", name: "read_file", raw: "{\"path\":\"a\"}", arguments: { path: "a" }, repairs: [{ kind: "rescued", detail: expect.stringContaining(json) }] }])
+      expect(calls).toEqual([{
+        id: "",
+        name: "read_file",
+        raw: "{\"path\":\"a\"}",
+        arguments: { path: "a" },
+        repairs: [{ kind: "rescued", detail: expect.stringContaining(json) }]
+      }])
       expect(reason).toBe("tool-calls")
     }))
 
@@ -112,7 +160,12 @@ describe("Dialect.decorate with rescue", () => {
 
   it.effect("leaves text alone when a native call comes", () =>
     Effect.gen(function*() {
-      const { calls, text: rest } = yield* ask([...text(`Like ${json} or {`), ...nativeCall("{\"path\":\"b\"}", { path: "b" }), ...text(json), finish("tool-calls")])
+      const { calls, text: rest } = yield* ask([
+        ...text(`Like ${json} or {`),
+        ...nativeCall("{\"path\":\"b\"}", { path: "b" }),
+        ...text(json),
+        finish("tool-calls")
+      ])
       expect(rest).toBe(`Like ${json} or {${json}`)
       expect(calls).toHaveLength(1)
       expect(calls[0]?.id).toBe("x")
@@ -127,7 +180,10 @@ describe("Dialect.decorate with rescue", () => {
 
   it.effect("calls nothing when no call was wanted or the model refused", () =>
     Effect.gen(function*() {
-      expect(yield* ask([...text(json), finish()], { request: { toolChoice: "none" } })).toMatchObject({ text: json, calls: [] })
+      expect(yield* ask([...text(json), finish()], { request: { toolChoice: "none" } })).toMatchObject({
+        text: json,
+        calls: []
+      })
       expect(yield* ask([...text(json), finish("refusal")])).toMatchObject({ text: json, calls: [], reason: "refusal" })
     }))
 
@@ -140,7 +196,10 @@ describe("Dialect.decorate with rescue", () => {
   it.effect("never completes a call that the limit of the answer cut off", () =>
     Effect.gen(function*() {
       const { calls, reason } = yield* ask([...text(json, "\n", json.slice(0, -5)), finish("length")])
-      expect(calls).toMatchObject([{ arguments: { path: "a" } }, { arguments: null, malformed: expect.stringContaining("cut off") }])
+      expect(calls).toMatchObject([{ arguments: { path: "a" } }, {
+        arguments: null,
+        malformed: expect.stringContaining("cut off")
+      }])
       expect(reason).toBe("length")
     }))
 
@@ -158,7 +217,10 @@ describe("Dialect.decorate with rescue", () => {
 
   it.effect("passes text on when no tools were offered", () =>
     Effect.gen(function*() {
-      expect(yield* ask([...text(invented), finish()], { request: { tools: [] } })).toMatchObject({ calls: [], text: invented })
+      expect(yield* ask([...text(invented), finish()], { request: { tools: [] } })).toMatchObject({
+        calls: [],
+        text: invented
+      })
     }))
 })
 
@@ -168,15 +230,32 @@ describe("Dialect.decorate with emulation", () => {
   it.effect("describes tools in the prompt and reads calls from text", () =>
     Effect.gen(function*() {
       const { provider, requests } = answering([...text(json), finish()])
-      const deltas = yield* Stream.runCollect(Dialect.decorate(provider, { rescue: false, emulation: "always", prompt: { style: "xml" } }).stream(conversation))
-      expect(Chunk.toReadonlyArray(deltas).flatMap((delta) => delta._tag === "ToolCallEnd" ? [delta.call] : [])).toMatchObject([{ name: "read_file", repairs: [{ kind: "emulated" }] }])
+      const deltas = yield* Stream.runCollect(
+        Dialect.decorate(provider, { rescue: false, emulation: "always", prompt: { style: "xml" } }).stream(
+          conversation
+        )
+      )
+      expect(Chunk.toReadonlyArray(deltas).flatMap((delta) => delta._tag === "ToolCallEnd" ? [delta.call] : []))
+        .toMatchObject([{ name: "read_file", repairs: [{ kind: "emulated" }] }])
       const [sent] = requests
       expect(sent?.tools).toEqual([])
       expect(sent?.instructions).toMatch(/^Be brief\.\n\n[\s\S]*<tool_call>[\s\S]*Reads a file/)
       expect(sent?.messages).toEqual([
         user("hello"),
-        { role: "assistant", content: [{ type: "text", text: "<tool_call>\n{\"name\": \"read_file\", \"arguments\": {\"path\":\"a\"}}\n</tool_call>" }] },
-        { role: "user", content: [{ type: "text", text: "Result of read_file:" }, { type: "text", text: "contents" }, { type: "text", text: "go on" }] }
+        {
+          role: "assistant",
+          content: [{
+            type: "text",
+            text: "<tool_call>\n{\"name\": \"read_file\", \"arguments\": {\"path\":\"a\"}}\n</tool_call>"
+          }]
+        },
+        {
+          role: "user",
+          content: [{ type: "text", text: "Result of read_file:" }, { type: "text", text: "contents" }, {
+            type: "text",
+            text: "go on"
+          }]
+        }
       ])
     }))
 
@@ -194,7 +273,9 @@ describe("Dialect.decorate with emulation", () => {
     Effect.gen(function*() {
       const broken = new ModelProvider.ModelError({ reason: "server", provider: "p", message: "down" })
       const { provider, requests } = answering(broken)
-      const error = yield* Effect.flip(Stream.runDrain(Dialect.decorate(provider, { rescue: true, emulation: "when-refused" }).stream(request())))
+      const error = yield* Effect.flip(
+        Stream.runDrain(Dialect.decorate(provider, { rescue: true, emulation: "when-refused" }).stream(request()))
+      )
       expect(error.reason).toBe("server")
       expect(requests).toHaveLength(1)
     }))

@@ -5,10 +5,21 @@ import { describe, expect, it } from "@effect/vitest"
 const tool: ModelProvider.ToolDefinition = {
   name: "read_file",
   description: "Reads a file of the workspace. Files outside of it cannot be read.",
-  parameters: { type: "object", properties: { path: { type: "string" }, mode: { enum: ["text", "binary"] }, other: {} }, required: ["path"] }
+  parameters: {
+    type: "object",
+    properties: { path: { type: "string" }, mode: { enum: ["text", "binary"] }, other: {} },
+    required: ["path"]
+  }
 }
 
-const request: ModelProvider.ModelRequest = { model: undefined, instructions: "", messages: [], tools: [tool], toolChoice: "auto", maxOutputTokens: undefined }
+const request: ModelProvider.ModelRequest = {
+  model: undefined,
+  instructions: "",
+  messages: [],
+  tools: [tool],
+  toolChoice: "auto",
+  maxOutputTokens: undefined
+}
 
 describe("Emulation.prompt", () => {
   it.each<Emulation.Style>(["json", "xml", "markdown"])("shows a form that is read again (%s)", (style) => {
@@ -20,7 +31,9 @@ describe("Emulation.prompt", () => {
 
   it("is much shorter in its compact form", () => {
     const compact = Emulation.prompt([tool], { compact: true })
-    expect(compact).toContain("- read_file(path: string, mode?: \"text\" | \"binary\", other?: any): Reads a file of the workspace.")
+    expect(compact).toContain(
+      "- read_file(path: string, mode?: \"text\" | \"binary\", other?: any): Reads a file of the workspace."
+    )
     expect(compact).not.toContain("outside")
     expect(compact.length).toBeLessThan(Emulation.prompt([tool]).length)
   })
@@ -33,9 +46,13 @@ describe("Emulation.prompt", () => {
 
 describe("Emulation.encode", () => {
   it("says what the tool choice says", () => {
-    expect(Emulation.encode({ ...request, toolChoice: "none" }).instructions).toBe("Answer in plain words now, without calling a tool.")
+    expect(Emulation.encode({ ...request, toolChoice: "none" }).instructions).toBe(
+      "Answer in plain words now, without calling a tool."
+    )
     expect(Emulation.encode({ ...request, toolChoice: "required" }).instructions).toMatch(/Call a tool now\.$/)
-    const one = Emulation.encode({ ...request, tools: [tool, { ...tool, name: "other" }], toolChoice: { tool: "other" } }).instructions
+    const one =
+      Emulation.encode({ ...request, tools: [tool, { ...tool, name: "other" }], toolChoice: { tool: "other" } })
+        .instructions
     expect(one).toContain("\"other\"")
     expect(one).not.toContain("read_file")
   })
@@ -46,7 +63,22 @@ describe("Emulation.encode", () => {
   })
 
   it("marks results that are errors", () => {
-    const encoded = Emulation.encode({ ...request, messages: [{ role: "tool", results: [{ type: "tool-result", id: "1", name: "read_file", content: [{ type: "text", text: "gone" }], isError: true }] }] })
-    expect(encoded.messages).toEqual([{ role: "user", content: [{ type: "text", text: "Error of read_file:" }, { type: "text", text: "gone" }] }])
+    const encoded = Emulation.encode({
+      ...request,
+      messages: [{
+        role: "tool",
+        results: [{
+          type: "tool-result",
+          id: "1",
+          name: "read_file",
+          content: [{ type: "text", text: "gone" }],
+          isError: true
+        }]
+      }]
+    })
+    expect(encoded.messages).toEqual([{
+      role: "user",
+      content: [{ type: "text", text: "Error of read_file:" }, { type: "text", text: "gone" }]
+    }])
   })
 })

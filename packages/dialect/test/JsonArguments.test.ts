@@ -16,8 +16,12 @@ const refuse = (text: string, options?: JsonArguments.Options) => {
 }
 
 describe("JsonArguments.parse", () => {
-  it.prop("gives valid objects back unchanged, without repairs", [FastCheck.dictionary(FastCheck.string(), FastCheck.jsonValue({ maxDepth: 3 }))], ([object]) => {
-    FastCheck.pre(!Object.keys(object).some((key) => ["arguments", "args", "parameters", "params", "kwargs"].includes(key)))
+  it.prop("gives valid objects back unchanged, without repairs", [
+    FastCheck.dictionary(FastCheck.string(), FastCheck.jsonValue({ maxDepth: 3 }))
+  ], ([object]) => {
+    FastCheck.pre(
+      !Object.keys(object).some((key) => ["arguments", "args", "parameters", "params", "kwargs"].includes(key))
+    )
     const text = JSON.stringify(object)
     expect(read(text)).toEqual({ value: JSON.parse(text), kinds: [] })
   })
@@ -38,16 +42,25 @@ describe("JsonArguments.parse", () => {
     ["cut off after a key", "{\"a\"", { a: null }, ["cut-off"]],
     ["cut off after a colon", "{\"a\":", { a: null }, ["cut-off"]],
     ["missing comma", "{\"a\": 1 \"b\": \"x\" \"c\": 2}", { a: 1, b: "x", c: 2 }, ["missing-comma"]],
-    ["quotes inside text", "{\"command\": \"echo \"hi\" there\"}", { command: "echo \"hi\" there" }, ["unescaped-quote"]],
+    ["quotes inside text", "{\"command\": \"echo \"hi\" there\"}", { command: "echo \"hi\" there" }, [
+      "unescaped-quote"
+    ]],
     ["bad escape", "{\"re\": \"\\d+\"}", { re: "\\d+" }, ["bad-escape"]],
     ["wrong closing bracket", "{\"a\": [1, 2}", { a: [1, 2] }, ["mismatched-bracket"]],
     ["one bracket too many", "{\"a\": 1}}", { a: 1 }, ["mismatched-bracket"]],
     ["numbers of other kinds", "{\"a\": .5, \"b\": 0x10, \"c\": +1}", { a: 0.5, b: 16, c: 1 }, ["number"]],
     ["a fence", "```json\n{\"a\": 1}\n```", { a: 1 }, ["fence"]],
     ["JSON in a text", "\"{\\\"a\\\": 1}\"", { a: 1 }, ["encoded-twice"]],
-    ["JSON in a text, twice", JSON.stringify(JSON.stringify("{'a': 1}")), { a: 1 }, ["encoded-twice", "encoded-twice", "single-quotes"]],
+    ["JSON in a text, twice", JSON.stringify(JSON.stringify("{'a': 1}")), { a: 1 }, [
+      "encoded-twice",
+      "encoded-twice",
+      "single-quotes"
+    ]],
     ["a wrapper", "{\"arguments\": {\"a\": 1}}", { a: 1 }, ["wrapped-twice"]],
-    ["a wrapper with a name", "{\"name\": \"f\", \"parameters\": \"{\\\"a\\\": 1}\"}", { a: 1 }, ["wrapped-twice", "encoded-twice"]],
+    ["a wrapper with a name", "{\"name\": \"f\", \"parameters\": \"{\\\"a\\\": 1}\"}", { a: 1 }, [
+      "wrapped-twice",
+      "encoded-twice"
+    ]],
     ["nothing", "", {}, ["empty"]],
     ["white space", " \n", {}, ["empty"]],
     ["null", "null", {}, ["empty"]],
@@ -60,7 +73,9 @@ describe("JsonArguments.parse", () => {
     const parameters = { type: "object", properties: { arguments: { type: "object" } } }
     expect(read("{\"arguments\": {\"a\": 1}}", { parameters }).value).toEqual({ arguments: { a: 1 } })
     expect(read("{\"input\": {\"a\": 1}}").value).toEqual({ input: { a: 1 } })
-    expect(read("{\"input\": {\"a\": 1}}", { parameters: { type: "object", properties: { a: {} } } }).value).toEqual({ a: 1 })
+    expect(read("{\"input\": {\"a\": 1}}", { parameters: { type: "object", properties: { a: {} } } }).value).toEqual({
+      a: 1
+    })
   })
 
   it("keeps what looks like markup inside text", () => {

@@ -13,7 +13,12 @@ describe("ModelCapability.of", () => {
       emulation: "xml",
       prices: { input: 3, output: 15, source: ModelCapability.catalogueSource }
     })
-    expect(capability.sources).toMatchObject({ contextWindow: "catalogue", nativeTools: "catalogue", parallelTools: "family", jsonMode: "family" })
+    expect(capability.sources).toMatchObject({
+      contextWindow: "catalogue",
+      nativeTools: "catalogue",
+      parallelTools: "family",
+      jsonMode: "family"
+    })
     expect(ModelCapability.catalogueSource).toMatch(/^models\.dev \d{4}-\d{2}-\d{2}$/)
   })
 
@@ -57,12 +62,26 @@ describe("ModelCapability.of", () => {
   })
 
   it("is careful with models that nothing is known of", () => {
-    expect(ModelCapability.of("mystery-1")).toMatchObject({ nativeTools: false, strictSchema: false, contextWindow: null, emulation: "json", sources: { nativeTools: "default" } })
-    expect(ModelCapability.of("mystery-1", { compatible: true })).toMatchObject({ nativeTools: true, strictSchema: false, emulation: "json" })
+    expect(ModelCapability.of("mystery-1")).toMatchObject({
+      nativeTools: false,
+      strictSchema: false,
+      contextWindow: null,
+      emulation: "json",
+      sources: { nativeTools: "default" }
+    })
+    expect(ModelCapability.of("mystery-1", { compatible: true })).toMatchObject({
+      nativeTools: true,
+      strictSchema: false,
+      emulation: "json"
+    })
   })
 
   it("lets the user have the last word", () => {
     const capability = ModelCapability.of("gpt-4o", { override: { nativeTools: false, contextWindow: 1_000 } })
-    expect(capability).toMatchObject({ nativeTools: false, contextWindow: 1_000, sources: { nativeTools: "override", contextWindow: "override", maxOutput: "catalogue" } })
+    expect(capability).toMatchObject({
+      nativeTools: false,
+      contextWindow: 1_000,
+      sources: { nativeTools: "override", contextWindow: "override", maxOutput: "catalogue" }
+    })
   })
 })

@@ -5,11 +5,23 @@ import * as FastCheck from "effect/FastCheck"
 const anyName = FastCheck.oneof(
   FastCheck.string({ minLength: 1, maxLength: 100 }),
   FastCheck.stringMatching(/^[a-c._-]{1,4}$/),
-  FastCheck.constantFrom("read_file", "read.file", "read/file", "read file", "ä", "ö", "x".repeat(64), "x".repeat(65), "x".repeat(66))
+  FastCheck.constantFrom(
+    "read_file",
+    "read.file",
+    "read/file",
+    "read file",
+    "ä",
+    "ö",
+    "x".repeat(64),
+    "x".repeat(65),
+    "x".repeat(66)
+  )
 )
 
 describe("ToolNames", () => {
-  it.prop("maps every name to a legal one and back, without collisions and in any order", [FastCheck.uniqueArray(anyName, { maxLength: 30 })], ([names]) => {
+  it.prop("maps every name to a legal one and back, without collisions and in any order", [
+    FastCheck.uniqueArray(anyName, { maxLength: 30 })
+  ], ([names]) => {
     const wire = ToolNames.make(names)
     const mapped = names.map(wire.toWire)
     expect(new Set(mapped).size).toBe(names.length)

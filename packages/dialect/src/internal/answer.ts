@@ -13,18 +13,26 @@ const maxNearMisses = 2
 const shownText = 200
 
 /**
- * Reads one answer: text for calls (unless the answer has native ones), and arguments of native calls where they are not JSON.
+ * Reads one answer: text for calls (unless the answer has native ones), and arguments of native calls where they are
+ * not JSON.
  */
 export class Answer {
   private readonly tools: ReadonlyArray<OfferedTool>
   private readonly index: ToolName.NameIndex
   private readonly nearMissAllowed: boolean
   private machine: TextStream.TextStream | undefined
-  /** From the first call in the text on everything waits for the end: a native call may still come, then it was text after all. */
+  /**
+   * From the first call in the text on everything waits for the end: a native call may still come, then it was text
+   * after all.
+   */
   private readonly held: Array<TextStream.Piece> = []
   private readonly kind: "rescued" | "emulated"
 
-  constructor(request: ModelRequest, tools: ReadonlyArray<OfferedTool>, options: { readonly readsText: boolean; readonly kind: "rescued" | "emulated" }) {
+  constructor(
+    request: ModelRequest,
+    tools: ReadonlyArray<OfferedTool>,
+    options: { readonly readsText: boolean; readonly kind: "rescued" | "emulated" }
+  ) {
     this.tools = request.toolChoice === "none" ? [] : tools
     this.index = ToolName.index(tools)
     this.kind = options.kind
@@ -79,10 +87,17 @@ export class Answer {
     return [...out, ModelDelta.Finish({ ...delta, reason })]
   }
 
-  private callOf(piece: { readonly raw: string; readonly call: TextCall }, index: number, cut: boolean): ReadonlyArray<ModelDelta> {
+  private callOf(
+    piece: { readonly raw: string; readonly call: TextCall },
+    index: number,
+    cut: boolean
+  ): ReadonlyArray<ModelDelta> {
     const { name, raw } = piece.call
     const shown = piece.raw.trim().slice(0, shownText)
-    const repairs = [...piece.call.repairs, { kind: this.kind, detail: `the call stood in the answer's text${shown === "" ? "" : `: ${shown}`}` }]
+    const repairs = [...piece.call.repairs, {
+      kind: this.kind,
+      detail: `the call stood in the answer's text${shown === "" ? "" : `: ${shown}`}`
+    }]
     const unfinished = cut && repairs.some((repair) => repair.kind === "cut-off" || repair.kind === "cut-off-text")
     const malformed = unfinished ? `cut off: ${CallAssembly.cutByLength}` : piece.call.malformed
     const call: ToolCall.ToolCall = {
@@ -105,7 +120,9 @@ export class Answer {
     const name = Option.map(ToolName.resolve(this.index, call.name), (found) => found.name)
     const parameters = this.tools.find((tool) => tool.name === Option.getOrUndefined(name))?.parameters
     const options = parameters === undefined ? {} : { parameters }
-    const read = call.arguments === null ? JsonArguments.parse(call.raw, options) : JsonArguments.fromValue({ value: call.arguments, repairs: [] }, options)
+    const read = call.arguments === null
+      ? JsonArguments.parse(call.raw, options)
+      : JsonArguments.fromValue({ value: call.arguments, repairs: [] }, options)
     return Either.match(read, {
       onLeft: (error) => ({ ...call, arguments: null, malformed: error.message }),
       onRight: (found) => {

@@ -2,7 +2,8 @@ import { maxDepth } from "./relaxedJson.js"
 import { END, isSpaceCode, isWordCode, MORE, peek, type Reading, skipSpace, type Tape } from "./tape.js"
 
 /**
- * How far a bracket reaches: up to its partner (`closed`, `at` is behind it), to the end of the text (`cut`), or to the first thing that cannot stand inside of it (`failed`).
+ * How far a bracket reaches: up to its partner (`closed`, `at` is behind it), to the end of the text (`cut`), or to
+ * the first thing that cannot stand inside of it (`failed`).
  */
 export interface Extent {
   readonly kind: "closed" | "cut" | "failed"
@@ -28,7 +29,8 @@ const pythonPunctuation = new Set([..."+-.,:=*/%<>|&^~\\"].map(code))
 const foreignQuotes = new Map([["“", "”"], ["‘", "’"]].map(([open = "", close = ""]) => [code(open), code(close)]))
 
 /**
- * Finds the end of the bracket at `start`. Brackets inside of texts do not count; a text ends at the quote behind which something can follow that may follow a text.
+ * Finds the end of the bracket at `start`. Brackets inside of texts do not count; a text ends at the quote behind
+ * which something can follow that may follow a text.
  */
 export function* balanced(tape: Tape, start: number, grammar: "json" | "python"): Reading<Extent> {
   const open: Array<number> = []
@@ -119,7 +121,10 @@ function* text(tape: Tape, at: number, grammar: "json" | "python", key: boolean)
     } else if (unit !== quote) {
       at++
     } else if (tripled) {
-      if ((yield* peek(tape, at + 1)) === quote && (yield* peek(tape, at + 2)) === quote && (yield* peek(tape, at + 3)) !== quote) return at + 3
+      if (
+        (yield* peek(tape, at + 1)) === quote && (yield* peek(tape, at + 2)) === quote &&
+        (yield* peek(tape, at + 3)) !== quote
+      ) return at + 3
       at++
     } else if (yield* ends(tape, at + 1, grammar, key)) {
       return at + 1

@@ -3,11 +3,11 @@ import * as Either from "effect/Either"
 import * as JsonArguments from "../JsonArguments.js"
 import type { TextCall } from "../TextCall.js"
 import { balanced } from "./balanced.js"
-import { closerWords, namedElements, openerWords, separatorWords } from "./markers.js"
 import { readElement, readNamedElement } from "./elements.js"
+import { isObject } from "./jsonObject.js"
+import { closerWords, namedElements, openerWords, separatorWords } from "./markers.js"
 import { readCalls } from "./python.js"
 import { END, isSpaceCode, isWordCode, peek, type Reading, run, skipSpace, stands, type Tape } from "./tape.js"
-import { isObject } from "./jsonObject.js"
 import type { Toolbox } from "./toolbox.js"
 
 /**
@@ -55,7 +55,10 @@ function* readBrackets(tape: Tape, tools: Toolbox, start: number, place: Place):
   if (next === bracket || next === parenthesis) return none(extent.at)
   const raw = tape.slice(start, extent.at)
   const calls = python ? pythonCalls(tools, raw) : jsonCalls(tools, raw, place)
-  return { calls: place === "fence" && !calls.every((call) => call.tool !== undefined) && python ? [] : calls, at: extent.at }
+  return {
+    calls: place === "fence" && !calls.every((call) => call.tool !== undefined) && python ? [] : calls,
+    at: extent.at
+  }
 }
 
 const pythonCalls = (tools: Toolbox, raw: string): ReadonlyArray<TextCall> => {
@@ -99,7 +102,9 @@ function* readTag(tape: Tape, tools: Toolbox, start: number, place: Place): Read
 }
 
 function* readMarked(tape: Tape, tools: Toolbox, start: number, marker: string): Reading<Block> {
-  if (namedElements.includes(marker)) return yield* withClosers(tape, yield* readNamedElement(tape, tools, start, marker))
+  if (namedElements.includes(marker)) {
+    return yield* withClosers(tape, yield* readNamedElement(tape, tools, start, marker))
+  }
   let at = yield* skipSpace(tape, start + marker.length)
   for (let next = yield* openerWords.at(tape, at); next !== ""; next = yield* openerWords.at(tape, at)) {
     if (namedElements.includes(next)) return yield* withClosers(tape, yield* readNamedElement(tape, tools, at, next))
@@ -116,7 +121,9 @@ function* readBody(tape: Tape, tools: Toolbox, start: number, marker: string): R
     const unit = yield* peek(tape, at)
     const begins = unit === brace || unit === bracket || (calls.length === 0 && (unit === angle || isWordCode(unit)))
     if (!begins) break
-    const block = unit === angle ? yield* readElement(tape, tools, at, true) : yield* readBlock(tape, tools, at, "explicit")
+    const block = unit === angle
+      ? yield* readElement(tape, tools, at, true)
+      : yield* readBlock(tape, tools, at, "explicit")
     if (block.calls.length === 0) {
       if (calls.length > 0) break
       return unit === brace || unit === bracket ? yield* readBroken(tape, tools, at, block.at, marker) : none(block.at)
@@ -131,7 +138,9 @@ function* readBody(tape: Tape, tools: Toolbox, start: number, marker: string): R
 
 /** JSON that no bracket count can end: its block's closing tag does. */
 function* readBroken(tape: Tape, tools: Toolbox, start: number, from: number, marker: string): Reading<Block> {
-  const closer = marker.startsWith("<") && !marker.startsWith("<|") && !marker.startsWith("<｜") ? `</${marker.slice(1)}` : ""
+  const closer = marker.startsWith("<") && !marker.startsWith("<|") && !marker.startsWith("<｜")
+    ? `</${marker.slice(1)}`
+    : ""
   if (closer === "" || tape.isAbsent(closer)) return none(from)
   for (let at = from;; at++) {
     const unit = yield* peek(tape, at)
@@ -184,7 +193,8 @@ function* standsAlone(tape: Tape, at: number): Reading<boolean> {
   let next = at
   while ((yield* peek(tape, next)) === 32 || (yield* peek(tape, next)) === 9 || (yield* peek(tape, next)) === 13) next++
   const unit = yield* peek(tape, next)
-  return unit === END || unit === newline || unit === code(",") || unit === code(";") || unit === backtick || unit === angle || (next === at + 1 && isWordCode(unit) && tape.code(at - 1) === code(";"))
+  return unit === END || unit === newline || unit === code(",") || unit === code(";") || unit === backtick ||
+    unit === angle || (next === at + 1 && isWordCode(unit) && tape.code(at - 1) === code(";"))
 }
 
 function* readArguments(tape: Tape, tools: Toolbox, name: string, end: number, explicit: boolean): Reading<Block> {
@@ -223,7 +233,10 @@ function* behindFence(tape: Tape, end: number): Reading<number> {
   return (yield* peek(tape, at)) === backtick && (yield* run(tape, at)) >= 3 ? at + (yield* run(tape, at)) : end
 }
 
-/** A code fence whose content is nothing but calls. `at` is where its text goes on when it is not; `body` is where its content starts. */
+/**
+ * A code fence whose content is nothing but calls. `at` is where its text goes on when it is not; `body` is where its
+ * content starts.
+ */
 export function* readFence(
   tape: Tape,
   tools: Toolbox,
@@ -246,11 +259,20 @@ export function* readFence(
     const unit = yield* peek(tape, at)
     if (unit === END) {
       if (calls.length === 0) return { ...none(at), opened: true }
-      return { calls: calls.map((call) => ({ ...call, repairs: [...call.repairs, note("unclosed-block", "a code fence without an end was closed")] })), at: before, opened: true }
+      return {
+        calls: calls.map((call) => ({
+          ...call,
+          repairs: [...call.repairs, note("unclosed-block", "a code fence without an end was closed")]
+        })),
+        at: before,
+        opened: true
+      }
     }
     if (unit === backtick) {
       const closing = yield* run(tape, at)
-      return closing >= 3 && calls.length > 0 ? { calls, at: at + closing, opened: true } : { ...none(at), opened: true }
+      return closing >= 3 && calls.length > 0
+        ? { calls, at: at + closing, opened: true }
+        : { ...none(at), opened: true }
     }
     const block = yield* readBlock(tape, tools, at, "fence")
     if (block.calls.length === 0) return { ...none(block.at), opened: true }

@@ -7,7 +7,12 @@ export interface Entry {
   readonly structured: boolean
   readonly contextWindow: number | null
   readonly maxOutput: number | null
-  readonly prices: { readonly input: number; readonly output: number; readonly cacheRead: number | null; readonly cacheWrite: number | null } | null
+  readonly prices: {
+    readonly input: number
+    readonly output: number
+    readonly cacheRead: number | null
+    readonly cacheWrite: number | null
+  } | null
 }
 
 export const source = `models.dev ${snapshot}`
@@ -27,7 +32,9 @@ const entryOf = (fields: ReadonlyArray<string>): Entry => {
     structured: flags.includes("s"),
     contextWindow: number(context) === 0 ? null : number(context),
     maxOutput: number(output) === 0 ? null : number(output),
-    prices: inputPrice === null || outputPrice === null ? null : { input: inputPrice, output: outputPrice, cacheRead: number(cacheRead), cacheWrite: number(cacheWrite) }
+    prices: inputPrice === null || outputPrice === null
+      ? null
+      : { input: inputPrice, output: outputPrice, cacheRead: number(cacheRead), cacheWrite: number(cacheWrite) }
   }
 }
 
@@ -36,16 +43,21 @@ const list = (provider: string): ReadonlyMap<string, Entry> | undefined => {
   if (known !== undefined) return known
   const text = Object.hasOwn(models, provider) ? models[provider] : undefined
   if (text === undefined) return undefined
-  const entries = new Map(text.split(";").map((line) => {
-    const fields = line.split("|")
-    return [fields[0] ?? "", entryOf(fields)]
-  }))
+  const entries = new Map(
+    text.split(";").map((line) => {
+      const fields = line.split("|")
+      return [fields[0] ?? "", entryOf(fields)]
+    })
+  )
   read.set(provider, entries)
   return entries
 }
 
 /** Names of one service, and the services that sell a family's models themselves. */
-const providerNames = new Map([["bedrock", "amazon-bedrock"], ["vertex", "google-vertex"], ["together", "togetherai"], ["fireworks", "fireworks-ai"], ["github", "github-copilot"]])
+const providerNames = new Map([["bedrock", "amazon-bedrock"], ["vertex", "google-vertex"], ["together", "togetherai"], [
+  "fireworks",
+  "fireworks-ai"
+], ["github", "github-copilot"]])
 const vendors = new Map([
   ["gpt", "openai"],
   ["o", "openai"],
@@ -65,7 +77,8 @@ const vendors = new Map([
 const folded = (id: string): string => id.toLowerCase().replaceAll(/[-._@:]/g, "-")
 
 /**
- * What the catalogue says of a model at a provider. Without a provider the model's maker is asked. A model that is listed by another date or spelling is found too; a fine-tuned one is not listed.
+ * What the catalogue says of a model at a provider. Without a provider the model's maker is asked. A model that is
+ * listed by another date or spelling is found too; a fine-tuned one is not listed.
  */
 export const find = (id: ModelId.ModelId, provider: string | undefined): Entry | undefined => {
   if (id.custom) return undefined
@@ -81,7 +94,8 @@ export const find = (id: ModelId.ModelId, provider: string | undefined): Entry |
   }
   for (const [key, entry] of entries) {
     const other = ModelId.parse(key)
-    const same = other.family === id.family && other.variant === id.variant && other.size === id.size && ModelId.compareVersions(other.version, id.version) === 0
+    const same = other.family === id.family && other.variant === id.variant && other.size === id.size &&
+      ModelId.compareVersions(other.version, id.version) === 0
     if (same) return entry
   }
   return undefined

@@ -2,9 +2,9 @@ import * as Either from "effect/Either"
 import * as JsonArguments from "../JsonArguments.js"
 import { balanced } from "./balanced.js"
 import type { Block } from "./blocks.js"
+import { isObject } from "./jsonObject.js"
 import { parameterElements, parameterWords } from "./markers.js"
 import { END, isWordCode, peek, type Reading, skipSpace, stands, type Tape } from "./tape.js"
-import { isObject } from "./jsonObject.js"
 import { argumentKeys, nameKeys, type Toolbox } from "./toolbox.js"
 
 const code = (char: string): number => char.charCodeAt(0)
@@ -23,13 +23,16 @@ export function* readNamedElement(tape: Tape, tools: Toolbox, start: number, mar
   const closer = `</${/^<(\w+)/.exec(marker)?.[1] ?? ""}>`
   const content = yield* readContent(tape, name.end, closer)
   if (content.arguments === undefined) return none(content.at)
-  const call = Array.isArray(content.arguments) ? tools.elementCall(name.text, content.arguments) : tools.call(name.text, content.arguments, content.repairs)
+  const call = Array.isArray(content.arguments)
+    ? tools.elementCall(name.text, content.arguments)
+    : tools.call(name.text, content.arguments, content.repairs)
   return { calls: [call], at: content.at }
 }
 
 /**
- * An element that is itself a call: `<read_file><path>a</path></read_file>` when `explicit` is false, the content of a call block (`<name>…</name><arguments>…</arguments>`) when it is. `name` is given
- * when it stood before the elements (`name<arg_key>k</arg_key><arg_value>v</arg_value>`).
+ * An element that is itself a call: `<read_file><path>a</path></read_file>` when `explicit` is false, the content of
+ * a call block (`<name>…</name><arguments>…</arguments>`) when it is. `name` is given when it stood before the
+ * elements (`name<arg_key>k</arg_key><arg_value>v</arg_value>`).
  */
 export function* readElement(tape: Tape, tools: Toolbox, start: number, explicit = false, name = ""): Reading<Block> {
   if (!explicit) {
@@ -39,7 +42,9 @@ export function* readElement(tape: Tape, tools: Toolbox, start: number, explicit
     const content = yield* readContent(tape, tag.end, `</${tag.name}>`)
     if (content.arguments === undefined) return none(content.at)
     const declared = tools.properties(tools.resolve(tag.name))
-    const call = Array.isArray(content.arguments) ? tools.elementCall(tag.name, content.arguments) : tools.call(tag.name, content.arguments, content.repairs)
+    const call = Array.isArray(content.arguments)
+      ? tools.elementCall(tag.name, content.arguments)
+      : tools.call(tag.name, content.arguments, content.repairs)
     const fits = declared === undefined || Object.keys(call.arguments ?? {}).every((key) => key in declared)
     return fits ? { calls: [call], at: content.at } : none(content.at)
   }
@@ -99,7 +104,9 @@ function* readContent(tape: Tape, start: number, closer: string): Reading<Conten
   if ((yield* peek(tape, at)) === brace) {
     const extent = yield* balanced(tape, at, "json")
     const end = yield* skipSpace(tape, extent.at)
-    if (extent.kind !== "closed" || !(yield* stands(tape, end, closer))) return { arguments: undefined, repairs: [], at: extent.at }
+    if (extent.kind !== "closed" || !(yield* stands(tape, end, closer))) {
+      return { arguments: undefined, repairs: [], at: extent.at }
+    }
     const parsed = JsonArguments.parseValue(tape.slice(at, extent.at))
     const read = Either.isRight(parsed) && isObject(parsed.right.value) ? parsed.right.value : undefined
     return { arguments: read, repairs: Either.isRight(parsed) ? parsed.right.repairs : [], at: end + closer.length }
@@ -111,14 +118,21 @@ function* readContent(tape: Tape, start: number, closer: string): Reading<Conten
 }
 
 /** Elements one behind the other, as long as there are any. */
-function* readEntries(tape: Tape, start: number): Reading<{ readonly entries: ReadonlyArray<Entry>; readonly at: number }> {
+function* readEntries(
+  tape: Tape,
+  start: number
+): Reading<{ readonly entries: ReadonlyArray<Entry>; readonly at: number }> {
   const entries: Array<Entry> = []
   let end = start
   for (;;) {
     const at = yield* skipSpace(tape, end)
     const marker = yield* parameterWords.at(tape, at)
     const attributed = marker === "" ? undefined : yield* attribute(tape, at + marker.length)
-    const tag = marker === "" ? yield* openTag(tape, at) : attributed === undefined ? undefined : { name: attributed.text, end: attributed.end }
+    const tag = marker === ""
+      ? yield* openTag(tape, at)
+      : attributed === undefined
+      ? undefined
+      : { name: attributed.text, end: attributed.end }
     if (tag === undefined) return { entries, at: end }
     const closer = parameterElements.get(marker) ?? `</${tag.name}>`
     const close = yield* findCloser(tape, tag.end, closer)
@@ -128,7 +142,9 @@ function* readEntries(tape: Tape, start: number): Reading<{ readonly entries: Re
   }
 }
 
-/** The first closing tag behind which another tag follows; a closing tag in the middle of a text belongs to the text. */
+/**
+ * The first closing tag behind which another tag follows; a closing tag in the middle of a text belongs to the text.
+ */
 function* findCloser(tape: Tape, start: number, closer: string): Reading<number> {
   if (tape.isAbsent(closer)) return END
   let last = END
@@ -150,8 +166,14 @@ function* findCloser(tape: Tape, start: number, closer: string): Reading<number>
 function* openTag(tape: Tape, at: number): Reading<{ readonly name: string; readonly end: number } | undefined> {
   if ((yield* peek(tape, at)) !== angle) return undefined
   let end = at + 1
-  while (end - at < 66 && (isWordCode(yield* peek(tape, end)) || (yield* peek(tape, end)) === code("-") || (yield* peek(tape, end)) === code("."))) end++
-  return end === at + 1 || (yield* peek(tape, end)) !== greater ? undefined : { name: tape.slice(at + 1, end), end: end + 1 }
+  while (
+    end - at < 66 &&
+    (isWordCode(yield* peek(tape, end)) || (yield* peek(tape, end)) === code("-") ||
+      (yield* peek(tape, end)) === code("."))
+  ) end++
+  return end === at + 1 || (yield* peek(tape, end)) !== greater
+    ? undefined
+    : { name: tape.slice(at + 1, end), end: end + 1 }
 }
 
 /** The rest of a tag after `name="` or `=`: the name and where the tag ends. */
@@ -164,4 +186,3 @@ function* attribute(tape: Tape, at: number): Reading<{ readonly text: string; re
   }
   return undefined
 }
-

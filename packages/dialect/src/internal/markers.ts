@@ -2,23 +2,68 @@ import { Words } from "./tape.js"
 
 /** What opens a block that can only be a call. */
 export const callOpeners = [
-  "<tool_call>", "<tool_calls>", "<function_call>", "<function_calls>", "<functioncall>", "<tool_use>", "<tools>", "<|tool_call|>", "<|python_tag|>",
-  "<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "<|tool_calls_section_begin|>", "<|tool_call_begin|>", "[TOOL_CALLS]", "[TOOL_REQUEST]",
+  "<tool_call>",
+  "<tool_calls>",
+  "<function_call>",
+  "<function_calls>",
+  "<functioncall>",
+  "<tool_use>",
+  "<tools>",
+  "<|tool_call|>",
+  "<|python_tag|>",
+  "<｜tool▁calls▁begin｜>",
+  "<｜tool▁call▁begin｜>",
+  "<|tool_calls_section_begin|>",
+  "<|tool_call_begin|>",
+  "[TOOL_CALLS]",
+  "[TOOL_REQUEST]",
   "<|channel|>commentary to="
 ]
 
 /** What closes such a block, or ends an answer behind it. */
 export const callClosers = [
-  "</tool_call>", "</tool_calls>", "</function_call>", "</function_calls>", "</functioncall>", "</tool_use>", "</tools>", "<|/tool_call|>", "[/TOOL_CALLS]", "[END_TOOL_REQUEST]",
-  "<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>", "<|tool_call_end|>", "<|tool_calls_section_end|>", "<|call|>", "<|eom_id|>", "<|eot_id|>", "<|im_end|>", "<|end_of_text|>",
-  "<|endoftext|>", "<｜end▁of▁sentence｜>", "</s>"
+  "</tool_call>",
+  "</tool_calls>",
+  "</function_call>",
+  "</function_calls>",
+  "</functioncall>",
+  "</tool_use>",
+  "</tools>",
+  "<|/tool_call|>",
+  "[/TOOL_CALLS]",
+  "[END_TOOL_REQUEST]",
+  "<｜tool▁call▁end｜>",
+  "<｜tool▁calls▁end｜>",
+  "<|tool_call_end|>",
+  "<|tool_calls_section_end|>",
+  "<|call|>",
+  "<|eom_id|>",
+  "<|eot_id|>",
+  "<|im_end|>",
+  "<|end_of_text|>",
+  "<|endoftext|>",
+  "<｜end▁of▁sentence｜>",
+  "</s>"
 ]
 
 /** What stands between a call's name and its arguments. */
-export const separators = ["<｜tool▁sep｜>", "[ARGS]", "<|tool_call_argument_begin|>", "<|message|>", "<|constrain|>json<|message|>"]
+export const separators = [
+  "<｜tool▁sep｜>",
+  "[ARGS]",
+  "<|tool_call_argument_begin|>",
+  "<|message|>",
+  "<|constrain|>json<|message|>"
+]
 
 /** Elements that carry a call's name in their tag, up to where the name begins. */
-export const namedElements = ["<function=", "<invoke name=\"", "<invoke name='", "<function name=\"", "<tool_call name=\"", "<tool name=\""]
+export const namedElements = [
+  "<function=",
+  "<invoke name=\"",
+  "<invoke name='",
+  "<function name=\"",
+  "<tool_call name=\"",
+  "<tool name=\""
+]
 
 /** Parameter elements that carry the parameter's name in their tag, with what closes them. */
 export const parameterElements = new Map([
@@ -41,13 +86,47 @@ export const reasoning = new Map([
 
 /** Code fences that may hold a call by their info word; in others nothing is looked for. */
 export const callLanguages = new Set([
-  "", "json", "json5", "jsonc", "jsonl", "tool_call", "tool_calls", "tool-call", "tool", "tools", "tool_code", "tool_use", "function_call", "function", "action", "call", "xml", "python", "py", "text",
-  "txt", "plaintext", "markdown"
+  "",
+  "json",
+  "json5",
+  "jsonc",
+  "jsonl",
+  "tool_call",
+  "tool_calls",
+  "tool-call",
+  "tool",
+  "tools",
+  "tool_code",
+  "tool_use",
+  "function_call",
+  "function",
+  "action",
+  "call",
+  "xml",
+  "python",
+  "py",
+  "text",
+  "txt",
+  "plaintext",
+  "markdown"
 ])
 
 /** Where a model begins to speak for somebody else: nothing behind it is its own call. */
 export const turnMarkers = [
-  "### Instruction", "### Response", "### Human", "### User", "### Assistant", "User:", "Human:", "Observation:", "<|im_start|>", "<|start_header_id|>", "<|user|>", "<start_of_turn>", "[INST]", "<tool_response>",
+  "### Instruction",
+  "### Response",
+  "### Human",
+  "### User",
+  "### Assistant",
+  "User:",
+  "Human:",
+  "Observation:",
+  "<|im_start|>",
+  "<|start_header_id|>",
+  "<|user|>",
+  "<start_of_turn>",
+  "[INST]",
+  "<tool_response>",
   "<function_response>"
 ]
 

@@ -11,8 +11,22 @@ export interface PythonCall {
 }
 
 const maxDepth = 64
-const escapes = new Map([["n", "\n"], ["t", "\t"], ["r", "\r"], ["\\", "\\"], ["'", "'"], ["\"", "\""], ["\n", ""], ["b", "\b"], ["f", "\f"], ["0", "\0"]])
-const literals = new Map<string, unknown>([["True", true], ["False", false], ["None", null], ["true", true], ["false", false], ["null", null]])
+const escapes = new Map([
+  ["n", "\n"],
+  ["t", "\t"],
+  ["r", "\r"],
+  ["\\", "\\"],
+  ["'", "'"],
+  ["\"", "\""],
+  ["\n", ""],
+  ["b", "\b"],
+  ["f", "\f"],
+  ["0", "\0"]
+])
+const literals = new Map<string, unknown>([["True", true], ["False", false], ["None", null], ["true", true], [
+  "false",
+  false
+], ["null", null]])
 const nameStart = /[\p{L}_]/u
 const nameChar = /[\p{L}\p{N}_.\-\\]/u
 const space = /\s/
@@ -183,7 +197,10 @@ class Reader {
         from = this.at
       } else if (char === "\\") {
         this.at += 2
-      } else if (char === quote && (tripled ? this.text.startsWith(quote.repeat(3), this.at) && this.text[this.at + 3] !== quote : this.ends())) {
+      } else if (
+        char === quote &&
+        (tripled ? this.text.startsWith(quote.repeat(3), this.at) && this.text[this.at + 3] !== quote : this.ends())
+      ) {
         pieces.push(this.text.slice(from, this.at))
         this.at += tripled ? 3 : 1
         return pieces.join("")

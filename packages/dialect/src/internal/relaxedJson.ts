@@ -52,12 +52,14 @@ const literals = new Map([
 ])
 
 const closingQuote = new Map([["\"", "\""], ["'", "'"], ["`", "`"], ["“", "”"], ["‘", "’"], ["„", "”"]])
-const isSpace = (char: string | undefined): boolean => char !== undefined && (char <= " " || char === "\u00a0" || char === "\ufeff") && char !== ""
+const isSpace = (char: string | undefined): boolean =>
+  char !== undefined && (char <= " " || char === "\u00a0" || char === "\ufeff") && char !== ""
 const isWord = (code: number): boolean => isWordCode(code) || code === 43 || code === 45 || code === 46
 const jsonNumber = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/
 
 /**
- * Rewrites one relaxed JSON value to strict JSON in one pass over the text. Anything that is not such a value is refused with the place where it stops being one.
+ * Rewrites one relaxed JSON value to strict JSON in one pass over the text. Anything that is not such a value is
+ * refused with the place where it stops being one.
  */
 export const rewrite = (text: string): Rewritten | Unreadable => new Rewriter(text).run()
 
@@ -101,7 +103,10 @@ class Rewriter {
   }
 
   private done(): Rewritten {
-    return { json: this.output.join(""), repairs: [...this.repairs].map((kind) => ({ kind, detail: details[kind] ?? kind })) }
+    return {
+      json: this.output.join(""),
+      repairs: [...this.repairs].map((kind) => ({ kind, detail: details[kind] ?? kind }))
+    }
   }
 
   private finish(): Rewritten | Unreadable {

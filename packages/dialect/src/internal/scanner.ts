@@ -64,7 +64,11 @@ export class Scanner {
   private release(upTo: number): void {
     if (upTo <= this.emitted) return
     const raw = this.tape.slice(this.emitted, upTo)
-    this.found.push(this.kind === "Text" ? { _tag: "Text", raw } : { _tag: "Reasoning", raw, text: raw.slice(this.opening, raw.length - this.closing) })
+    this.found.push(
+      this.kind === "Text"
+        ? { _tag: "Text", raw }
+        : { _tag: "Reasoning", raw, text: raw.slice(this.opening, raw.length - this.closing) }
+    )
     this.opening = 0
     this.closing = 0
     this.emitted = upTo
@@ -97,7 +101,9 @@ export class Scanner {
 
   private step(unit: number, units = 1): void {
     this.at += units
-    if (this.behindCall < 0) this.tail = (this.tail.length < 400 ? this.tail : this.tail.slice(-80)) + String.fromCharCode(unit)
+    if (this.behindCall < 0) {
+      this.tail = (this.tail.length < 400 ? this.tail : this.tail.slice(-80)) + String.fromCharCode(unit)
+    }
     if (unit === newline) this.lineStart = true
     else if (!isSpaceCode(unit)) {
       this.lineStart = false
@@ -130,8 +136,12 @@ export class Scanner {
       if (closer !== undefined) return yield* this.reason(closer, marker)
     }
     if (unit === brace && (yield* peek(this.tape, this.at + 1)) === brace) return this.plain(unit)
-    if (unit === brace || (unit === angle && (atStart || (yield* openerWords.at(this.tape, this.at)) !== ""))) return yield* this.attempt(readBlock(this.tape, this.tools, this.at, "text"))
-    if (unit === bracket || (isWordCode(unit) && atStart)) return yield* this.attempt(readBlock(this.tape, this.tools, this.at, "text"))
+    if (unit === brace || (unit === angle && (atStart || (yield* openerWords.at(this.tape, this.at)) !== ""))) {
+      return yield* this.attempt(readBlock(this.tape, this.tools, this.at, "text"))
+    }
+    if (unit === bracket || (isWordCode(unit) && atStart)) {
+      return yield* this.attempt(readBlock(this.tape, this.tools, this.at, "text"))
+    }
     this.plain(unit)
   }
 
@@ -148,7 +158,13 @@ export class Scanner {
       this.step(backtick, ticks)
       return
     }
-    const block = yield* readFence(this.tape, this.tools, this.at, ticks, (language) => callLanguages.has(language.split(/\s/)[0] ?? ""))
+    const block = yield* readFence(
+      this.tape,
+      this.tools,
+      this.at,
+      ticks,
+      (language) => callLanguages.has(language.split(/\s/)[0] ?? "")
+    )
     const taken = yield* this.take(block)
     if (taken) return
     this.inert = Math.max(this.at + ticks, block.at)

@@ -4,7 +4,8 @@ export const END = -1
 export const MORE = -2
 
 /**
- * Text that arrives in pieces and is read by absolute position, one UTF-16 unit at a time, in constant time. What was given out is forgotten.
+ * Text that arrives in pieces and is read by absolute position, one UTF-16 unit at a time, in constant time. What was
+ * given out is forgotten.
  */
 export class Tape {
   private readonly absent = new Set<string>()
@@ -29,7 +30,8 @@ export class Tape {
   }
 
   /**
-   * Searches for these words reached the end of the text in vain, so they need not be made again from further on. After 32 different ones no search is worth its time.
+   * Searches for these words reached the end of the text in vain, so they need not be made again from further on.
+   * After 32 different ones no search is worth its time.
    */
   isAbsent(word: string): boolean {
     return this.absent.has(word) || this.absent.size >= 32
@@ -67,7 +69,8 @@ export const isSpaceCode = (code: number): boolean => code === 32 || code === 10
 
 /** Letters, digits, `_`, `$`, and everything outside of ASCII. */
 export const isWordCode = (code: number): boolean =>
-  (code >= 48 && code <= 57) || (code >= 65 && code <= 90) || (code >= 97 && code <= 122) || code === 95 || code === 36 || code > 160
+  (code >= 48 && code <= 57) || (code >= 65 && code <= 90) || (code >= 97 && code <= 122) || code === 95 ||
+  code === 36 || code > 160
 
 /** The first position from `at` that holds no white space. */
 export function* skipSpace(tape: Tape, at: number): Reading<number> {

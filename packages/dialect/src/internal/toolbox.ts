@@ -46,8 +46,21 @@ export class Toolbox {
     const parameters = tool === undefined ? undefined : this.schemas.get(tool)
     const parsed = JsonArguments.fromValue({ value, repairs }, parameters === undefined ? {} : { parameters })
     return Either.match(parsed, {
-      onLeft: (error) => ({ name, tool, raw: typeof value === "string" ? value : JSON.stringify(value) ?? "", arguments: null, malformed: error.message, repairs }),
-      onRight: (read) => ({ name, tool, raw: typeof value === "string" ? value : JSON.stringify(read.arguments), arguments: read.arguments, repairs: read.repairs })
+      onLeft: (error) => ({
+        name,
+        tool,
+        raw: typeof value === "string" ? value : JSON.stringify(value) ?? "",
+        arguments: null,
+        malformed: error.message,
+        repairs
+      }),
+      onRight: (read) => ({
+        name,
+        tool,
+        raw: typeof value === "string" ? value : JSON.stringify(read.arguments),
+        arguments: read.arguments,
+        repairs: read.repairs
+      })
     })
   }
 
@@ -57,11 +70,16 @@ export class Toolbox {
     const named = Object.fromEntries(call.named)
     if (call.positional.length === 0) return this.call(method, named, call.repairs)
     const [only] = call.positional
-    if (call.positional.length === 1 && isObject(only) && call.named.length === 0) return this.call(method, only, call.repairs)
+    if (call.positional.length === 1 && isObject(only) && call.named.length === 0) {
+      return this.call(method, only, call.repairs)
+    }
     const free = Object.keys(this.properties(tool) ?? {}).filter((key) => !(key in named))
     if (free.length < call.positional.length) return undefined
     const placed = Object.fromEntries(call.positional.map((value, position) => [free[position] ?? "", value]))
-    return this.call(method, { ...placed, ...named }, [...call.repairs, note("positional", "arguments without names were given the parameters' names in their order")])
+    return this.call(method, { ...placed, ...named }, [
+      ...call.repairs,
+      note("positional", "arguments without names were given the parameters' names in their order")
+    ])
   }
 
   /** A call whose arguments stand in the text as elements; their texts become what the schema says. */
@@ -71,7 +89,9 @@ export class Toolbox {
   }
 
   private coerce(tool: string | undefined, key: string, text: string): unknown {
-    const inner = text.startsWith("<![CDATA[") && text.endsWith("]]>") ? text.slice(9, -3) : text.replace(/^\r?\n/, "").replace(/\r?\n[ \t]*$/, "")
+    const inner = text.startsWith("<![CDATA[") && text.endsWith("]]>")
+      ? text.slice(9, -3)
+      : text.replace(/^\r?\n/, "").replace(/\r?\n[ \t]*$/, "")
     const schema = this.property(tool, key)
     if (schema === undefined || allowsText(schema)) return inner
     return Either.match(JsonArguments.parseValue(inner), { onLeft: () => inner, onRight: ({ value }) => value })
@@ -114,28 +134,81 @@ export class Toolbox {
     const [key, ...others] = Object.keys(value)
     const inner = key === undefined ? undefined : value[key]
     if (key === undefined || others.length > 0 || !isObject(inner) || this.resolve(key) === undefined) return undefined
-    return this.call(key, inner, [...repairs, note("reshaped", "an object with the tool's name as its key was read as a call")])
+    return this.call(key, inner, [
+      ...repairs,
+      note("reshaped", "an object with the tool's name as its key was read as a call")
+    ])
   }
 
   /** `{"tool": "read_file", "path": "a"}`, and calls that need no arguments. */
-  private flat(name: string, key: string, value: JsonObject, repairs: ReadonlyArray<ToolCall.Repair>, explicit: boolean): TextCall | undefined {
+  private flat(
+    name: string,
+    key: string,
+    value: JsonObject,
+    repairs: ReadonlyArray<ToolCall.Repair>,
+    explicit: boolean
+  ): TextCall | undefined {
     const { [key]: _, ...rest } = value
     const names = Object.keys(rest).filter((candidate) => !companionKeys.includes(candidate))
-    if (names.length === 0) return explicit || key !== "name" ? this.call(name, {}, [...repairs, note("empty", "no arguments were written")]) : undefined
+    if (names.length === 0) {
+      return explicit || key !== "name"
+        ? this.call(name, {}, [...repairs, note("empty", "no arguments were written")])
+        : undefined
+    }
     const declared = this.properties(this.resolve(name))
-    if (declared === undefined || key in declared || !names.every((candidate) => candidate in declared)) return undefined
-    return this.call(name, Object.fromEntries(names.map((candidate) => [candidate, rest[candidate]])), [...repairs, note("reshaped", "arguments beside the tool's name were taken as its arguments")])
+    if (declared === undefined || key in declared || !names.every((candidate) => candidate in declared)) {
+      return undefined
+    }
+    return this.call(name, Object.fromEntries(names.map((candidate) => [candidate, rest[candidate]])), [
+      ...repairs,
+      note("reshaped", "arguments beside the tool's name were taken as its arguments")
+    ])
   }
 }
 
-export const nameKeys = ["name", "tool", "tool_name", "function", "function_name", "toolName", "action", "recipient_name", "tool_call", "command_name"]
-export const argumentKeys = ["arguments", "args", "parameters", "params", "input", "tool_input", "action_input", "tool_args", "tool_arguments", "toolInput", "kwargs"]
+export const nameKeys = [
+  "name",
+  "tool",
+  "tool_name",
+  "function",
+  "function_name",
+  "toolName",
+  "action",
+  "recipient_name",
+  "tool_call",
+  "command_name"
+]
+export const argumentKeys = [
+  "arguments",
+  "args",
+  "parameters",
+  "params",
+  "input",
+  "tool_input",
+  "action_input",
+  "tool_args",
+  "tool_arguments",
+  "toolInput",
+  "kwargs"
+]
 const listKeys = ["tool_calls", "function_calls", "calls", "tool_uses"]
-const companionKeys = ["id", "type", "call_id", "tool_call_id", "index", "thought", "reasoning", "tool", "name", "function"]
+const companionKeys = [
+  "id",
+  "type",
+  "call_id",
+  "tool_call_id",
+  "index",
+  "thought",
+  "reasoning",
+  "tool",
+  "name",
+  "function"
+]
 
 /** Models at times repeat the description of a tool instead of calling it. */
 const isDefinition = (value: JsonObject, parameters: unknown): boolean =>
-  "description" in value || (isObject(parameters) && parameters["type"] === "object" && isObject(parameters["properties"]))
+  "description" in value ||
+  (isObject(parameters) && parameters["type"] === "object" && isObject(parameters["properties"]))
 
 const plainName = (written: string): string => written.replaceAll("\\", "").replace(/:\d+$/, "").trim()
 
