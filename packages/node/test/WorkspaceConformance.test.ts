@@ -1,6 +1,6 @@
 import { Workspace } from "@capstan/core/Workspace"
 import { DenyRules } from "@capstan/node"
-import { WorkspaceConformance } from "@capstan/testing"
+import * as WorkspaceConformance from "@capstan/testing/WorkspaceConformance"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Fs from "node:fs"

@@ -1,6 +1,6 @@
 import { Journal } from "@capstan/core"
 import { SqlJournal } from "@capstan/sql"
-import { JournalConformance } from "@capstan/testing"
+import * as JournalConformance from "@capstan/testing/JournalConformance"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { temporaryFile } from "./folders.js"

@@ -1,6 +1,6 @@
 import { Journal } from "@capstan/core"
 import { SqliteFile, SqlJournal } from "@capstan/sql"
-import { JournalConformance } from "@capstan/testing"
+import * as JournalConformance from "@capstan/testing/JournalConformance"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -13,7 +13,8 @@ import { asElsewhere } from "./database.js"
 import { temporaryFile } from "./folders.js"
 import { buildChild, removeChild, start } from "./processes.js"
 
-const straces = spawnSync("strace", ["-f", "-e", "trace=fsync", "true"]).status === 0
+const tracer = "strace"
+const straces = spawnSync(tracer, ["-f", "-e", "trace=fsync", "true"]).status === 0
 if (!straces) process.stderr.write("Syncs are not counted: strace is missing or may not trace here.\n")
 
 beforeAll(buildChild)
@@ -190,7 +191,7 @@ describe("a journal that several processes have open", () => {
             const child = yield* start({
               mode: "follow",
               filename,
-              under: ["strace", "-f", "-o", trace, "-e", "trace=fsync,fdatasync,write"]
+              under: [tracer, "-f", "-o", trace, "-e", "trace=fsync,fdatasync,write"]
             })
             yield* child.next
             const before = count(trace)

@@ -1,6 +1,6 @@
 import { Journal, type JournalRecord } from "@capstan/core"
 import { SqliteFile, SqlJournal } from "@capstan/sql"
-import { JournalConformance } from "@capstan/testing"
+import * as JournalConformance from "@capstan/testing/JournalConformance"
 import * as SqlClient from "@effect/sql/SqlClient"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"

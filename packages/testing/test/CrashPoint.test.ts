@@ -1,5 +1,6 @@
 import * as Journal from "@capstan/core/Journal"
-import { CrashPoint, JournalConformance } from "@capstan/testing"
+import { CrashPoint } from "@capstan/testing"
+import * as JournalConformance from "@capstan/testing/JournalConformance"
 import { describe, expect, it, vi } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
