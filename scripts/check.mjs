@@ -2,7 +2,7 @@
 import { spawnSync } from "node:child_process"
 import { root, setup } from "./setup.mjs"
 
-const steps = ["types:tests", "effect", "lint", "format", "unused", "architecture", "generated"]
+const steps = ["types:tests", "effect", "lint", "format", "unused", "architecture", "generated", "examples"]
 
 setup()
 const failed = steps.filter((step) => {

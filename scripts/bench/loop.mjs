@@ -1,5 +1,15 @@
 // @ts-check
-import { Approval, Journal, Limits, ModelDelta, ModelProvider, Tool, ToolCall, ToolLoop, ToolRegistry } from "@capstan/core"
+import {
+  Approval,
+  Journal,
+  Limits,
+  ModelDelta,
+  ModelProvider,
+  Tool,
+  ToolCall,
+  ToolLoop,
+  ToolRegistry
+} from "@capstan/core"
 import * as FakeSandbox from "@capstan/testing/FakeSandbox"
 import { Chunk, Effect, Layer, Schema, Stream } from "effect"
 

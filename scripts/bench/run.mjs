@@ -24,7 +24,14 @@ try {
   console.log(`node ${process.version}, ${cpus().length} cores\n`)
   await perTurn(300, Journal.layerMemory)
 
-  row("turns of one session", "in memory, a turn", "durable, a turn", "raw floor (two fsynced inserts)", "durable / floor", "disk overhead a turn")
+  row(
+    "turns of one session",
+    "in memory, a turn",
+    "durable, a turn",
+    "raw floor (two fsynced inserts)",
+    "durable / floor",
+    "disk overhead a turn"
+  )
   row(...Array.from({ length: 6 }, () => "---"))
   for (const turns of sizes) {
     const memory = await best(3, () => perTurn(turns, Journal.layerMemory))
@@ -32,17 +39,29 @@ try {
     const file = () => join(folder, `journal-${turns}-${run}.db`)
     const pairs = []
     for (; run < 3; run++) {
-      pairs.push({ floor: rawFloor(`${file()}.raw`, turns, 300), durable: await perTurn(turns, SqlJournal.layerSqlite({ filename: file() })) })
+      pairs.push({
+        floor: rawFloor(`${file()}.raw`, turns, 300),
+        durable: await perTurn(turns, SqlJournal.layerSqlite({ filename: file() }))
+      })
     }
     run = 0
     const [closest = { floor: 1, durable: 1 }] = pairs.sort((a, b) => a.durable / a.floor - b.durable / b.floor)
     const overhead = databaseBytes(file()) / turns - contentBytes(turns)
-    row(String(turns), ms(memory), ms(closest.durable), ms(closest.floor), (closest.durable / closest.floor).toFixed(2), `${Math.round(overhead)} B`)
+    row(
+      String(turns),
+      ms(memory),
+      ms(closest.durable),
+      ms(closest.floor),
+      (closest.durable / closest.floor).toFixed(2),
+      `${Math.round(overhead)} B`
+    )
   }
 
   const before = process.memoryUsage().rss
   await perTurn(1000, Journal.layerMemory)
-  console.log(`\nmemory: ${((process.memoryUsage().rss - before) / 1e6).toFixed(1)} MB more after another 1000 turns in memory`)
+  console.log(
+    `\nmemory: ${((process.memoryUsage().rss - before) / 1e6).toFixed(1)} MB more after another 1000 turns in memory`
+  )
 
   console.log()
   row("start-up", "bare node", "capstan", "ratio")

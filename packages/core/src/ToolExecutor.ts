@@ -208,7 +208,7 @@ const clean = (
   const { redactor } = options.environment
   const { tool } = options.call.ready
   const cut = (text: string, keep: "head" | "head-and-tail") =>
-    OutputLimit.truncate(text, { maxBytes: options.capacity, keep }).text
+    OutputLimit.truncate(text, { maxBytes: options.capacity, keep, hint: "ask for a part of it" }).text
   if (outcome._tag !== "Succeeded") {
     const { failure } = outcome
     const message = ToolFailure.isJsonObject(failure.message) ? failure.message : Sanitiser.sanitise(failure.message).text
