@@ -1,0 +1,104 @@
+import type { CallContext } from "@capstan/core/CallContext"
+import type { FileError } from "@capstan/core/FileError"
+import type { FileRead } from "@capstan/core/FileRead"
+import * as ToolFailure from "@capstan/core/ToolFailure"
+import type { Workspace } from "@capstan/core/Workspace"
+import * as Effect from "effect/Effect"
+import { asFailure, stale } from "./fileProblem.js"
+import * as Reads from "./reads.js"
+import { count, decode, linesOf } from "./textFile.js"
+
+type Files = Workspace["Type"]
+
+/** A file that was not read is shown up to this size, and then counts as read. */
+const maxShownBytes = 4_096
+
+/** A file as it is now. `text` is undefined for what is no text. */
+export interface CurrentFile {
+  readonly canonical: string
+  readonly display: string
+  readonly size: number
+  readonly sha256: string
+  readonly text: string | undefined
+  readonly bom: boolean
+}
+
+/** The file at a path, or undefined where there is none. */
+export const read = (
+  files: Files,
+  path: string,
+  maxBytes: number
+): Effect.Effect<CurrentFile | undefined, ToolFailure.ToolFailure> =>
+  Effect.gen(function*() {
+    const file = yield* files.read({ path, offset: 0, length: maxBytes })
+    const sha256 = file.sha256 ?? (yield* files.sha256({ path, maxBytes: Number.MAX_SAFE_INTEGER }))
+    const content = decode(file.bytes, file.bytes.length < file.size)
+    const whole = content._tag === "Text" && file.bytes.length === file.size
+    return {
+      canonical: file.canonical,
+      display: file.display,
+      size: file.size,
+      sha256,
+      text: whole ? content.text : undefined,
+      bom: whole && content.bom
+    }
+  }).pipe(
+    Effect.catchIf((error: FileError) => error.reason === "not-found", () => Effect.succeed(undefined)),
+    asFailure(files)
+  )
+
+/** A file that the session has not read is refused; a small text is shown with the refusal, and then counts as read. */
+const notRead = (
+  file: CurrentFile,
+  call: CallContext,
+  path: string,
+  why: string
+): Effect.Effect<never, ToolFailure.ToolFailure> =>
+  Effect.gen(function*() {
+    const { sha256, text } = file
+    const details = { path }
+    if (text === undefined || file.size > maxShownBytes) {
+      const kind = text === undefined ? "" : `, ${count(linesOf(text).length, "line")}`
+      return yield* Effect.fail<ToolFailure.ToolFailure>({
+        _tag: "StaleFile",
+        message: `${why} ${file.display} has ${file.size} bytes${kind}. Nothing was written.`,
+        suggestedFix: `Read it first: read_file ${JSON.stringify({ path })}. Then send the change again.`,
+        details
+      })
+    }
+    const total = linesOf(text).length
+    yield* call.recordRead(Reads.add(undefined, { path: file.canonical, sha256, total }, null))
+    return yield* Effect.fail<ToolFailure.ToolFailure>({
+      _tag: "StaleFile",
+      message: `${why} Nothing was written. ${file.display} has ${file.size} bytes, ${count(total, "line")}; this is its content, which now counts as read:\n${text}`,
+      suggestedFix: `If the change is still right for this content, send it again.`,
+      details
+    })
+  })
+
+/** Fails unless the session knows the file as it is now. What it knows is returned. */
+export const requireRead = (
+  file: CurrentFile,
+  call: CallContext,
+  path: string,
+  verb: string
+): Effect.Effect<FileRead, ToolFailure.ToolFailure> => {
+  const known = call.lastRead(file.canonical)
+  if (known === undefined) return notRead(file, call, path, `File was not read before ${verb}.`)
+  return known.sha256 === file.sha256
+    ? Effect.succeed(known)
+    : Effect.fail(stale(path, "File content changed since last read"))
+}
+
+/** Fails unless the session has seen all of the file as it is now. */
+export const requireWholeRead = (
+  file: CurrentFile,
+  call: CallContext,
+  path: string,
+  verb: string
+): Effect.Effect<void, ToolFailure.ToolFailure> =>
+  Effect.flatMap(requireRead(file, call, path, verb), (known) => {
+    if (known.lines === null) return Effect.void
+    const seen = known.lines.map(([first, last]) => `${first}-${last}`).join(", ")
+    return notRead(file, call, path, `Only a part of the file was read before ${verb} (lines ${seen === "" ? "none" : seen}).`)
+  })
