@@ -9,8 +9,7 @@ import * as path from "node:path"
 import * as readline from "node:readline"
 import { fileURLToPath } from "node:url"
 
-const here = fileURLToPath(new URL(".", import.meta.url))
-const packages = path.resolve(here, "../..")
+const packages = fileURLToPath(new URL("../../", import.meta.url))
 
 /** Inside the package, so that what is not bundled is found. */
 const program = path.join(packages, "sql", "node_modules", ".cache", `child-${process.pid}.mjs`)
@@ -18,7 +17,7 @@ const program = path.join(packages, "sql", "node_modules", ".cache", `child-${pr
 /** Bundles the child program; the native package stays outside. */
 export const buildChild = () =>
   build({
-    entryPoints: [path.join(here, "childProgram.ts")],
+    entryPoints: [fileURLToPath(new URL("childProgram.ts", import.meta.url))],
     outfile: program,
     bundle: true,
     platform: "node",
@@ -26,7 +25,7 @@ export const buildChild = () =>
     target: "node20",
     external: ["better-sqlite3"],
     banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
-    alias: { "@capstan/core": `${packages}/core/src`, "@capstan/sql": `${packages}/sql/src/index.ts` },
+    alias: { "@capstan/core": `${packages}core/src`, "@capstan/sql": `${packages}sql/src/index.ts` },
     logLevel: "error"
   })
 
@@ -41,9 +40,9 @@ const Report = Schema.parseJson(Schema.Struct({
   message: Schema.optional(Schema.String)
 }))
 
-export type Report = typeof Report.Type
+type Report = typeof Report.Type
 
-export interface Child {
+interface Child {
   readonly pid: number
   readonly send: (line: "append" | "commit" | "barrier" | "close" | "release") => Effect.Effect<void>
   /** What it says next; none when it has ended. */

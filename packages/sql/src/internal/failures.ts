@@ -57,21 +57,22 @@ export const patiently = <A, E, R>(
   effect: Effect.Effect<A, E | JournalError, R>,
   { restore, wait }: { readonly restore: Restore; readonly wait: Duration.Duration }
 ): Effect.Effect<A, E | JournalError, R> =>
-  Effect.flatMap(Schedule.driver(Schedule.upTo(pauses, wait)), (driver) => {
-    const tryAgain: Effect.Effect<A, E | JournalError, R> = Effect.catchIf(
-      effect,
-      (error): error is JournalError => error instanceof JournalError && error.reason === "busy",
-      (error) =>
+  Effect.catchIf(effect, isBusy, (first) =>
+    Effect.flatMap(Schedule.driver(Schedule.upTo(pauses, wait)), (driver) => {
+      const again = (error: JournalError): Effect.Effect<A, E | JournalError, R> =>
         Effect.matchEffect(restore(driver.next(error)), {
-          onFailure: () =>
-            new JournalError({
-              reason: "busy",
-              message: `Another program has had the journal locked for ${Duration.format(wait)}. ` +
-                "Close what has it open (another run, a database browser, a backup) and try again.",
-              cause: error.cause
-            }),
-          onSuccess: () => tryAgain
+          onFailure: () => lockedFor(wait, error),
+          onSuccess: () => Effect.catchIf(effect, isBusy, again)
         })
-    )
-    return tryAgain
+      return again(first)
+    }))
+
+const isBusy = (error: unknown): error is JournalError => error instanceof JournalError && error.reason === "busy"
+
+const lockedFor = (wait: Duration.Duration, error: JournalError): JournalError =>
+  new JournalError({
+    reason: "busy",
+    message: `Another program has had the journal locked for ${Duration.format(wait)}. ` +
+      "Close what has it open (another run, a database browser, a backup) and try again.",
+    cause: error.cause
   })

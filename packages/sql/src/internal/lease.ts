@@ -37,7 +37,7 @@ const OwnerText = Schema.parseJson(LeaseOwner.LeaseOwner)
 const decodeOwner = Schema.decodeOption(OwnerText)
 
 /** How an owner is written in the session's row. */
-export const encodeOwner = Schema.encodeSync(OwnerText)
+const encodeOwner = Schema.encodeSync(OwnerText)
 
 /** The time in milliseconds by the clock that all writers share: the server's, or this host's for a file. */
 export const timeOf = (sql: SqlClient.SqlClient, now: number) =>
