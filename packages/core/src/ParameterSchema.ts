@@ -27,6 +27,10 @@ const noise = ["$schema", "$id", "$comment", "title", "$defs", "definitions"]
 
 /** References are inlined until a schema has grown to this many nodes; what is left keeps them. */
 const maxNodes = 2_000
+/** References inside of so many others are not inlined. */
+const maxInlined = 32
+/** What is nested more deeply than this may be anything. */
+const maxLevels = 128
 
 const isSchema = (value: unknown): value is JsonSchema => Predicate.isRecord(value) && !Array.isArray(value)
 
@@ -52,18 +56,27 @@ export const clean = (schema: JsonSchema): JsonSchema => {
   const recursive = recursiveNames(definitions)
   const used = new Set<string>()
   let nodes = 0
+  let level = 0
 
   const visit = (node: unknown): unknown => {
     if (!isSchema(node)) return node
+    if (level > maxLevels) return {}
     nodes++
+    level++
+    const result = resolved(node)
+    level--
+    return result
+  }
+
+  const resolved = (node: JsonSchema): unknown => {
     const reference = referenceOf(node)
-    if (reference === undefined || definitions[reference] === undefined) return flatten(convert(node))
+    if (reference === undefined || !definitions.has(reference)) return flatten(convert(node))
     const { $ref: _, ...siblings } = node
-    if (recursive.has(reference) || nodes > maxNodes) {
+    if (recursive.has(reference) || nodes > maxNodes || level > maxInlined) {
       used.add(reference)
       return flatten({ ...convert(siblings), $ref: `#/$defs/${escapePointer(reference)}` })
     }
-    const target = visit(definitions[reference])
+    const target = visit(definitions.get(reference))
     return flatten(isSchema(target) ? { ...target, ...convert(siblings) } : convert(siblings))
   }
 
@@ -85,21 +98,19 @@ export const clean = (schema: JsonSchema): JsonSchema => {
   }
 
   const rootReference = referenceOf(schema)
-  const rootTarget = rootReference === undefined ? undefined : definitions[rootReference]
+  const rootTarget = rootReference === undefined ? undefined : definitions.get(rootReference)
   const root = isSchema(rootTarget) ? flatten(convert(rootTarget)) : visit(schema)
   const kept: { [key: string]: unknown } = {}
   for (const name of used) {
-    const target = definitions[name]
+    const target = definitions.get(name)
     kept[name] = isSchema(target) ? flatten(convert(target)) : target
   }
   const object = asObject(isSchema(root) ? root : {})
   return used.size === 0 ? object : { ...object, $defs: kept }
 }
 
-const definitionsOf = (schema: JsonSchema): JsonSchema => ({
-  ...(isSchema(schema["definitions"]) ? schema["definitions"] : {}),
-  ...(isSchema(schema["$defs"]) ? schema["$defs"] : {})
-})
+const definitionsOf = (schema: JsonSchema): ReadonlyMap<string, unknown> =>
+  new Map([schema["definitions"], schema["$defs"]].flatMap((part) => isSchema(part) ? Object.entries(part) : []))
 
 const escapePointer = (name: string): string => name.replaceAll("~", "~0").replaceAll("/", "~1")
 
@@ -109,16 +120,20 @@ const referenceOf = (node: unknown): string | undefined => {
   return name?.replaceAll("~1", "/").replaceAll("~0", "~")
 }
 
-const references = (node: unknown, found: Set<string> = new Set()): Set<string> => {
-  const reference = referenceOf(node)
-  if (reference !== undefined) found.add(reference)
-  if (Array.isArray(node)) node.forEach((member) => references(member, found))
-  else if (isSchema(node)) Object.values(node).forEach((member) => references(member, found))
+const references = (root: unknown): ReadonlySet<string> => {
+  const found = new Set<string>()
+  const open: Array<unknown> = [root]
+  while (open.length > 0) {
+    const node = open.pop()
+    const reference = referenceOf(node)
+    if (reference !== undefined) found.add(reference)
+    if (typeof node === "object" && node !== null) { for (const member of Object.values(node)) open.push(member) }
+  }
   return found
 }
 
-const recursiveNames = (definitions: JsonSchema): ReadonlySet<string> => {
-  const direct = new Map(Object.entries(definitions).map(([name, node]) => [name, references(node)]))
+const recursiveNames = (definitions: ReadonlyMap<string, unknown>): ReadonlySet<string> => {
+  const direct = new Map([...definitions].map(([name, node]) => [name, references(node)]))
   const reaches = (start: string): boolean => {
     const seen = new Set<string>()
     const open = [...(direct.get(start) ?? [])]

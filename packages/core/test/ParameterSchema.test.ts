@@ -1,4 +1,4 @@
-import { ParameterSchema } from "@capstan/core"
+import { type JsonSchema, ParameterSchema } from "@capstan/core"
 import { describe, expect, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
 
@@ -101,6 +101,20 @@ describe("ParameterSchema.clean", () => {
       $defs: { ...Object.fromEntries(levels), l40: { type: "string" } }
     }
     expect(JSON.stringify(ParameterSchema.clean(schema)).length).toBeLessThan(2_000_000)
+  })
+
+  it("is done with absurdly deep schemas and chains of references", () => {
+    let deep: JsonSchema.JsonSchema = { type: "string" }
+    for (let level = 0; level < 50_000; level++) deep = { type: "object", properties: { a: deep } }
+    expect(ParameterSchema.clean(deep)).toMatchObject({ type: "object", properties: { a: { type: "object" } } })
+    const links = Array.from({ length: 1_000 }, (_, link) => [`l${link}`, { items: { $ref: `#/$defs/l${link + 1}` } }])
+    const chain = { type: "object", properties: { a: { $ref: "#/$defs/l0" } }, $defs: Object.fromEntries(links) }
+    expect(ParameterSchema.clean(chain)).toHaveProperty("$defs")
+  })
+
+  it("does not take what every object has for a definition", () => {
+    const schema = { type: "object", properties: { a: { $ref: "#/$defs/constructor" } } }
+    expect(ParameterSchema.clean(schema)).toEqual(schema)
   })
 
   it("leaves references that lead nowhere", () => {
