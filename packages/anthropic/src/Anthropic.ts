@@ -5,16 +5,17 @@
  */
 import type Sdk from "@anthropic-ai/sdk"
 import * as CallAssembly from "@capstan/core/CallAssembly"
-import * as ModelFailure from "@capstan/core/ModelFailure"
+import type * as ModelFailure from "@capstan/core/ModelFailure"
 import { type Model, ModelProvider, type ModelRequest } from "@capstan/core/ModelProvider"
 import * as ModelRetry from "@capstan/core/ModelRetry"
 import * as ModelStream from "@capstan/core/ModelStream"
 import * as ModelTimeouts from "@capstan/core/ModelTimeouts"
 import * as Dialect from "@capstan/dialect/Dialect"
+import * as ModelCapability from "@capstan/dialect/ModelCapability"
 import * as ToolNames from "@capstan/dialect/ToolNames"
 import * as Config from "effect/Config"
 import * as ConfigError from "effect/ConfigError"
-import * as Context from "effect/Context"
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Redacted from "effect/Redacted"
@@ -34,9 +35,13 @@ import * as anthropicResponse from "./internal/anthropicResponse.js"
 export type Thinking = "default" | "off" | "adaptive" | { readonly budgetTokens: number }
 
 /**
- * Settings of the provider. `model` answers requests that name none, `maxOutputTokens` caps answers that have no cap of their
- * own (default: what is known of the model, else 8192). `rescue` (default false) reads calls that a model wrote as text. `apiKey` is sent to `baseUrl`, whatever that is: give a host only the
- * key that is its own.
+ * Settings of the provider.
+ *
+ * - `model` answers requests that name none; `maxOutputTokens` caps answers that have no cap of their own (default: what is
+ *   known of the model, else 8192).
+ * - `apiKey` is sent to `baseUrl`, whatever that is: give a host only the key that is its own.
+ * - `rescue` (default false) reads calls that a model wrote as text.
+ * - `capabilities` is what you know better of the models than the catalogue does.
  *
  * @since 0.1.0
  * @category models
@@ -46,6 +51,7 @@ export interface AnthropicOptions {
   readonly model: string
   readonly baseUrl?: string
   readonly maxOutputTokens?: number
+  readonly capabilities?: Partial<ModelCapability.Abilities>
   readonly thinking?: Thinking
   readonly rescue?: boolean
   readonly retry?: Partial<ModelRetry.RetryPolicy>
@@ -88,34 +94,43 @@ export const make = Effect.fn("Anthropic.make")(function*(
     timeouts
   })
 
-  const stream = (request: ModelRequest) => {
-    const known = modelOf(request.model ?? options.model)
-    const target: ModelFailure.Target = { provider, url: baseUrl, model: known.id, timeouts }
-    const names = ToolNames.make(request.tools.map((tool) => tool.name))
-    const maxTokens = request.maxOutputTokens ?? options.maxOutputTokens ?? known.maxOutput ?? 8192
-    const params = anthropicRequest.encode({
-      request,
+  const model = (id: string = options.model): Model => {
+    const { contextWindow, maxOutput, prices } = ModelCapability.of(id, {
       provider,
-      model: known.id,
-      maxTokens,
-      thinking: toThinking(options.thinking ?? "default", maxTokens),
-      names
+      override: options.capabilities ?? {}
     })
-    return ModelStream.fromSdk<unknown>({
-      provider,
-      timeouts,
-      open: (signal) => client.messages.create(params, { signal }),
-      failure: anthropicClient.failure(target),
-      waitsFor: anthropicResponse.waitsFor
-    }).pipe(
-      ModelStream.decode(anthropicResponse.decoder(target)),
-      Stream.map(CallAssembly.mapCalls({ name: names.fromWire })),
-      ModelRetry.retry({ policy })
-    )
+    return { provider, id, contextWindow, maxOutput, prices }
   }
 
+  const stream = (request: ModelRequest) =>
+    Stream.suspend(() => {
+      const known = model(request.model)
+      const target: ModelFailure.Target = { provider, url: baseUrl, model: known.id, timeouts }
+      const names = ToolNames.make(request.tools.map((tool) => tool.name))
+      const maxTokens = request.maxOutputTokens ?? options.maxOutputTokens ?? known.maxOutput ?? 8192
+      const params = anthropicRequest.encode({
+        request,
+        provider,
+        model: known.id,
+        maxTokens,
+        thinking: toThinking(options.thinking ?? "default", maxTokens),
+        names
+      })
+      return ModelStream.fromSdk<unknown>({
+        provider,
+        timeouts,
+        open: (signal) => client.messages.create(params, { signal }),
+        failure: anthropicClient.failure(target),
+        waitsFor: anthropicResponse.waitsFor
+      }).pipe(
+        ModelStream.decode(anthropicResponse.decoder(target)),
+        Stream.map(CallAssembly.mapCalls({ name: names.fromWire })),
+        ModelRetry.retry({ policy })
+      )
+    })
+
   return Dialect.decorate(
-    { model: (id) => Effect.succeed(modelOf(id ?? options.model)), stream },
+    { model: (id) => Effect.succeed(model(id)), stream },
     { rescue: options.rescue ?? false }
   )
 })
@@ -163,8 +178,6 @@ export const layerConfig = (
   )
 
 const isVendor = (url: string): boolean => URL.canParse(url) && new URL(url).origin === defaultBaseUrl
-
-const modelOf = (id: string): Model => ({ provider, id, contextWindow: null, maxOutput: null, prices: null })
 
 const toThinking = (thinking: Thinking, maxTokens: number): Sdk.Messages.ThinkingConfigParam | undefined => {
   switch (thinking) {

@@ -291,7 +291,9 @@ describe("Anthropic", () => {
     Effect.gen(function*() {
       const closed = yield* Deferred.make<void>()
       const first = yield* Deferred.make<void>()
-      const server = yield* serve(hang(() => Effect.runSync(Deferred.succeed(closed, undefined)), start, ...text(0, "Hi.")))
+      const server = yield* serve(
+        hang(() => Effect.runSync(Deferred.succeed(closed, undefined)), start, ...text(0, "Hi."))
+      )
       const fiber = yield* answer(request).pipe(
         Stream.runForEach(() => Deferred.succeed(first, undefined)),
         Effect.provide(layerFor(server.url)),
@@ -328,15 +330,17 @@ describe("Anthropic", () => {
       })
     }))
 
-  it.scopedLive.each([
-    [401, "authentication_error", "authentication"],
-    [403, "permission_error", "permission"],
-    [404, "not_found_error", "not-found"],
-    [413, "request_too_large", "context-length"],
-    [429, "rate_limit_error", "rate-limit"],
-    [500, "api_error", "server"],
-    [529, "overloaded_error", "overloaded"]
-  ] as const)("types HTTP %s %s", ([code, type, reason]) =>
+  it.scopedLive.each(
+    [
+      [401, "authentication_error", "authentication"],
+      [403, "permission_error", "permission"],
+      [404, "not_found_error", "not-found"],
+      [413, "request_too_large", "context-length"],
+      [429, "rate_limit_error", "rate-limit"],
+      [500, "api_error", "server"],
+      [529, "overloaded_error", "overloaded"]
+    ] as const
+  )("types HTTP %s %s", ([code, type, reason]) =>
     Effect.gen(function*() {
       const server = yield* serve(status(code, { type: "error", error: { type, message: "The words." } }))
       const error = yield* failed(server.url, { retry: { attempts: 2, baseMillis: 1 } })
@@ -396,8 +400,33 @@ describe("Anthropic", () => {
       )
       const { headers, path } = server.received[0] ?? { headers: {}, path: "" }
       expect(path).toBe("/v1/messages")
-      expect(headers).toMatchObject({ "x-api-key": "secret-key", "x-own": "1", "anthropic-version": expect.any(String) })
+      expect(headers).toMatchObject({
+        "x-api-key": "secret-key",
+        "x-own": "1",
+        "anthropic-version": expect.any(String)
+      })
       expect(JSON.stringify(headers)).not.toContain("leak")
+    }))
+
+  it.scopedLive("knows of a model what the catalogue knows, and caps answers by it", () =>
+    Effect.gen(function*() {
+      const server = yield* serve(stream(start, ...text(0, "Hi."), ...stop("end_turn")))
+      const provider = yield* Anthropic.make({
+        apiKey: Redacted.make("k"),
+        model: "claude-sonnet-4-5",
+        baseUrl: server.url,
+        capabilities: { contextWindow: 1_000 }
+      })
+      expect(yield* provider.model(undefined)).toMatchObject({
+        provider: "anthropic",
+        id: "claude-sonnet-4-5",
+        contextWindow: 1_000,
+        maxOutput: 64_000,
+        prices: { input: expect.any(Number), source: expect.any(String) }
+      })
+      yield* Stream.runDrain(provider.stream({ ...request, maxOutputTokens: undefined }))
+      yield* Stream.runDrain(provider.stream({ ...request, model: "mystery-9", maxOutputTokens: undefined }))
+      expect(server.received).toMatchObject([{ body: { max_tokens: 64_000 } }, { body: { max_tokens: 8_192 } }])
     }))
 
   it.effect("gives the vendor's key from the environment to the vendor's host only", () =>
@@ -417,7 +446,9 @@ describe("Anthropic", () => {
       expect((yield* build({}))._tag).toBe("Right")
       expect((yield* build({ baseUrl: "https://api.anthropic.com/" }))._tag).toBe("Right")
       expect((yield* build({ baseUrl: "http://127.0.0.1:8090", apiKey: "OTHER_KEY" }))._tag).toBe("Right")
-      for (const baseUrl of ["http://127.0.0.1:8090", "https://api.anthropic.com.evil.example", "http://api.anthropic.com"]) {
+      for (
+        const baseUrl of ["http://127.0.0.1:8090", "https://api.anthropic.com.evil.example", "http://api.anthropic.com"]
+      ) {
         const refused = yield* build({ baseUrl })
         expect(refused._tag === "Left" ? String(refused.left) : "").toContain("a key of its own")
       }
@@ -425,7 +456,9 @@ describe("Anthropic", () => {
 
   it.scopedLive("reads an answer however its bytes are cut", () =>
     Effect.gen(function*() {
-      const bytes = Buffer.from(events(start, ...text(0, "grüß 👋"), ...tool(1, "a", `{"city":"Zürich"}`), ...stop("tool_use")))
+      const bytes = Buffer.from(
+        events(start, ...text(0, "grüß 👋"), ...tool(1, "a", `{"city":"Zürich"}`), ...stop("tool_use"))
+      )
       const server = yield* serve((response) => {
         response.writeHead(200, { "content-type": "text/event-stream" })
         for (let at = 0; at < bytes.length; at += 7) response.write(bytes.subarray(at, at + 7))

@@ -90,12 +90,14 @@ describe("anthropicRequest", () => {
     expect(encoded({ instructions: "Be brief." }).system).toEqual([{ type: "text", text: "Be brief.", ...mark }])
   })
 
-  it.each([
-    ["auto", { type: "auto" }],
-    ["none", { type: "none" }],
-    ["required", { type: "any" }],
-    [{ tool: "get.weather" }, { type: "tool", name: "get_weather" }]
-  ] as const)("maps the tool choice %j", (toolChoice, wire) => {
+  it.each(
+    [
+      ["auto", { type: "auto" }],
+      ["none", { type: "none" }],
+      ["required", { type: "any" }],
+      [{ tool: "get.weather" }, { type: "tool", name: "get_weather" }]
+    ] as const
+  )("maps the tool choice %j", (toolChoice, wire) => {
     expect(encoded({ tools: [weather], toolChoice }).tool_choice).toEqual(wire)
   })
 
@@ -127,7 +129,9 @@ describe("anthropicRequest", () => {
     const adaptive = { type: "adaptive" } as const
     expect(encoded({ messages: toolLoop(undefined), tools: [weather] }, adaptive).thinking).toEqual(adaptive)
     expect(encoded({ tools: [weather], toolChoice: { tool: "get.weather" } }, adaptive).thinking).toBeUndefined()
-    expect(encoded({ tools: [weather], toolChoice: "required" }, { type: "disabled" }).thinking).toEqual({ type: "disabled" })
+    expect(encoded({ tools: [weather], toolChoice: "required" }, { type: "disabled" }).thinking).toEqual({
+      type: "disabled"
+    })
   })
 
   it("gives names alone where the history has calls and no tool is offered", () => {

@@ -134,7 +134,10 @@ const isPermanent = ({ code, message }: { readonly code: string; readonly messag
  * @since 0.1.0
  * @category combinators
  */
-export const retryAfterMillis = (header: (name: string) => string | null | undefined, now: number): number | undefined => {
+export const retryAfterMillis = (
+  header: (name: string) => string | null | undefined,
+  now: number
+): number | undefined => {
   const millis = Number.parseFloat(header("retry-after-ms") ?? "")
   const value = header("retry-after") ?? ""
   const seconds = Number.parseFloat(value)
@@ -196,9 +199,10 @@ const noCredit: ReadonlySet<string> = new Set(["insufficient_quota", "billing_er
 const refusesTools = (status: number | undefined, message: string): boolean =>
   (status === 400 || status === 404 || status === 422 || status === 500 || status === 501) &&
   /\btools?\b|\btool[_ ](choice|calls?|use)\b|\bfunction[_ -]?call/i.test(message) &&
-  /support|enable|require|unknown|unrecogni[sz]ed|unexpected|extra|not (allowed|permitted|implemented|available)|--jinja/i.test(
-    message
-  ) &&
+  /support|enable|require|unknown|unrecogni[sz]ed|unexpected|extra|not (allowed|permitted|implemented|available)|--jinja/i
+    .test(
+      message
+    ) &&
   !/tool_call_id|tool_use_id|must be followed|preceding message|schema/i.test(message)
 
 const byCode: ReadonlyMap<string, ModelErrorReason> = new Map([
@@ -284,7 +288,9 @@ const connectionMessage = (target: Target, code: string, message: string): strin
   if (code.startsWith("HPE_")) {
     return `What answers at ${url} does not speak HTTP (${code}). Check the scheme and the port of the base URL.`
   }
-  return `The connection to ${provider} at ${url} was lost (${code === "" ? message : code}). Check the network and try again.`
+  return `The connection to ${provider} at ${url} was lost (${
+    code === "" ? message : code
+  }). Check the network and try again.`
 }
 
 const permanent: ReadonlySet<string> = new Set(["ECONNREFUSED", "ENOTFOUND", "ERR_INVALID_URL", "ERR_INVALID_PROTOCOL"])

@@ -59,7 +59,8 @@ export const schedule = (options: {
     Schedule.intersect(Schedule.recurs(options.policy.attempts - 1)),
     Schedule.zipRight(Schedule.identity<ModelError>()),
     Schedule.whileInput((error: ModelError) =>
-      (options.transient ?? ModelFailure.isTransient)(error) && (error.retryAfterMillis ?? 0) <= options.policy.maxRetryAfterMillis
+      (options.transient ?? ModelFailure.isTransient)(error) &&
+      (error.retryAfterMillis ?? 0) <= options.policy.maxRetryAfterMillis
     ),
     Schedule.modifyDelay((error, delay) => Duration.max(delay, Duration.millis(error.retryAfterMillis ?? 0)))
   )
@@ -129,7 +130,11 @@ const breaks: ReadonlySet<ModelErrorReason> = new Set(["rate-limit", "overloaded
 
 const broken = (error: ModelError): ModelError =>
   breaks.has(error.reason)
-    ? new ModelError({ ...fieldsOf(error), reason: "broken", message: `The answer broke off in the middle: ${error.message}` })
+    ? new ModelError({
+      ...fieldsOf(error),
+      reason: "broken",
+      message: `The answer broke off in the middle: ${error.message}`
+    })
     : error
 
 const withAttempts = (error: ModelError, attempts: number): ModelError =>

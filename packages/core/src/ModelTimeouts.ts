@@ -91,7 +91,11 @@ export const within = (options: {
   Effect.timeoutFail(self, {
     duration: Duration.millis(Math.max(0, options.millis)),
     onTimeout: () =>
-      new ModelError({ reason: "timeout", provider: options.provider, message: waitMessage(options.wait, options.timeouts) })
+      new ModelError({
+        reason: "timeout",
+        provider: options.provider,
+        message: waitMessage(options.wait, options.timeouts)
+      })
   })
 
 const waitMessage = (wait: Wait, timeouts: ModelTimeouts): string => {

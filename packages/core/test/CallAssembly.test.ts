@@ -89,7 +89,10 @@ describe("CallAssembly", () => {
 
   it.prop(
     "loses and doubles no character however the arguments are split",
-    [FastCheck.dictionary(FastCheck.string(), FastCheck.string()), FastCheck.array(FastCheck.nat(40), { maxLength: 8 })],
+    [
+      FastCheck.dictionary(FastCheck.string(), FastCheck.string()),
+      FastCheck.array(FastCheck.nat(40), { maxLength: 8 })
+    ],
     ([args, cuts]) => {
       const text = JSON.stringify(args)
       const marks = [...cuts.map((cut) => Math.min(cut, text.length)), text.length].sort((a, b) => a - b)

@@ -9,32 +9,35 @@ const target: ModelFailure.Target = {
   timeouts: ModelTimeouts.defaults
 }
 
-const coded = (code: string, message = "") => new TypeError("fetch failed", { cause: Object.assign(new Error(message), { code }) })
+const coded = (code: string, message = "") =>
+  new TypeError("fetch failed", { cause: Object.assign(new Error(message), { code }) })
 
 describe("ModelFailure", () => {
-  it.each([
-    [{ status: 400, message: "bad" }, "bad-request"],
-    [{ status: 401, message: "key" }, "authentication"],
-    [{ status: 402, message: "pay" }, "permission"],
-    [{ status: 403, message: "no" }, "permission"],
-    [{ status: 404, message: "model" }, "not-found"],
-    [{ status: 408, message: "" }, "timeout"],
-    [{ status: 409, message: "" }, "bad-request"],
-    [{ status: 413, message: "Request exceeds the maximum size" }, "context-length"],
-    [{ status: 429, message: "slow down" }, "rate-limit"],
-    [{ status: 429, code: "insufficient_quota", message: "quota" }, "permission"],
-    [{ status: 500, message: "" }, "server"],
-    [{ status: 503, message: "" }, "overloaded"],
-    [{ status: 529, message: "" }, "overloaded"],
-    [{ code: "overloaded_error", message: "" }, "overloaded"],
-    [{ code: "rate_limit_exceeded", message: "" }, "rate-limit"],
-    [{ code: "server_error", message: "" }, "server"],
-    [{ status: 400, code: "context_length_exceeded", message: "" }, "context-length"],
-    [{ status: 400, message: "prompt is too long: 210000 tokens > 200000 maximum" }, "context-length"],
-    [{ status: 400, message: "This model's maximum context length is 4096 tokens." }, "context-length"],
-    [{ status: 400, message: "the request exceeds the available context size" }, "context-length"],
-    [{ status: 500, message: "context size has been exceeded by the context overflow" }, "context-length"]
-  ] as const)("reads %j", (reported, reason) => {
+  it.each(
+    [
+      [{ status: 400, message: "bad" }, "bad-request"],
+      [{ status: 401, message: "key" }, "authentication"],
+      [{ status: 402, message: "pay" }, "permission"],
+      [{ status: 403, message: "no" }, "permission"],
+      [{ status: 404, message: "model" }, "not-found"],
+      [{ status: 408, message: "" }, "timeout"],
+      [{ status: 409, message: "" }, "bad-request"],
+      [{ status: 413, message: "Request exceeds the maximum size" }, "context-length"],
+      [{ status: 429, message: "slow down" }, "rate-limit"],
+      [{ status: 429, code: "insufficient_quota", message: "quota" }, "permission"],
+      [{ status: 500, message: "" }, "server"],
+      [{ status: 503, message: "" }, "overloaded"],
+      [{ status: 529, message: "" }, "overloaded"],
+      [{ code: "overloaded_error", message: "" }, "overloaded"],
+      [{ code: "rate_limit_exceeded", message: "" }, "rate-limit"],
+      [{ code: "server_error", message: "" }, "server"],
+      [{ status: 400, code: "context_length_exceeded", message: "" }, "context-length"],
+      [{ status: 400, message: "prompt is too long: 210000 tokens > 200000 maximum" }, "context-length"],
+      [{ status: 400, message: "This model's maximum context length is 4096 tokens." }, "context-length"],
+      [{ status: 400, message: "the request exceeds the available context size" }, "context-length"],
+      [{ status: 500, message: "context size has been exceeded by the context overflow" }, "context-length"]
+    ] as const
+  )("reads %j", (reported, reason) => {
     const error = ModelFailure.fromReported(target, reported)
     expect(error).toMatchObject({ reason, provider: "test" })
     expect(error.message).toMatch(/\.$/)
@@ -80,7 +83,10 @@ describe("ModelFailure", () => {
   })
 
   it("does not follow a redirect with the key", () => {
-    const error = ModelFailure.fromConnection(target, new TypeError("fetch failed", { cause: new Error("unexpected redirect") }))
+    const error = ModelFailure.fromConnection(
+      target,
+      new TypeError("fetch failed", { cause: new Error("unexpected redirect") })
+    )
     expect(error.message).toContain("Redirects are not followed")
     expect(ModelFailure.isTransient(error)).toBe(false)
   })

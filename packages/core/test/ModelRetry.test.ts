@@ -12,8 +12,10 @@ import * as Ref from "effect/Ref"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/TestClock"
 
-const failure = (reason: ModelErrorReason, more: { readonly status?: number; readonly retryAfterMillis?: number } = {}) =>
-  new ModelError({ reason, provider: "test", message: "No.", ...more })
+const failure = (
+  reason: ModelErrorReason,
+  more: { readonly status?: number; readonly retryAfterMillis?: number } = {}
+) => new ModelError({ reason, provider: "test", message: "No.", ...more })
 
 const word = ModelDelta.TextDelta({ text: "hi" })
 
@@ -142,8 +144,11 @@ describe("ModelRetry", () => {
 
   it("has chunks of one, so that a reader sees a word when it comes", () =>
     Effect.runPromise(
-      Stream.make(word).pipe(ModelRetry.retry({ policy }), Stream.runCollect, Effect.map(Chunk.size), Effect.map((size) =>
-        expect(size).toBe(1)
-      ))
+      Stream.make(word).pipe(
+        ModelRetry.retry({ policy }),
+        Stream.runCollect,
+        Effect.map(Chunk.size),
+        Effect.map((size) => expect(size).toBe(1))
+      )
     ))
 })

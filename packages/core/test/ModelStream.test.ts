@@ -4,7 +4,7 @@ import * as ModelStream from "@capstan/core/ModelStream"
 import * as ModelTimeouts from "@capstan/core/ModelTimeouts"
 import { describe, expect, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
-import * as Duration from "effect/Duration"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Fiber from "effect/Fiber"
@@ -151,7 +151,8 @@ describe("ModelStream", () => {
         provider: "test",
         timeouts,
         open: () => Promise.reject(new Error("boom")),
-        failure: (cause, now) => new ModelError({ reason: "server", provider: "test", message: `${String(cause)} ${now}` }),
+        failure: (cause, now) =>
+          new ModelError({ reason: "server", provider: "test", message: `${String(cause)} ${now}` }),
         waitsFor: () => "token"
       }).pipe(Stream.runDrain, Effect.flip)
       expect(error.message).toBe("Error: boom 0")

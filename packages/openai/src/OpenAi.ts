@@ -6,6 +6,7 @@
 import { ModelProvider } from "@capstan/core/ModelProvider"
 import type * as ModelRetry from "@capstan/core/ModelRetry"
 import type * as ModelTimeouts from "@capstan/core/ModelTimeouts"
+import type * as ModelCapability from "@capstan/dialect/ModelCapability"
 import * as Config from "effect/Config"
 import * as ConfigError from "effect/ConfigError"
 import type * as Context from "effect/Context"
@@ -16,8 +17,8 @@ import type { Scope } from "effect/Scope"
 import * as openAiProvider from "./internal/openAiProvider.js"
 
 /**
- * How much a reasoning model shall think, and whether it shows a summary of it (some accounts have to be verified for that).
- * Left out: the model's own default, and no summary.
+ * How much a reasoning model shall think, and whether it shows a summary of it (some accounts have to be verified for
+ * that; Responses only). Left out: the model's own default, and no summary.
  *
  * @since 0.1.0
  * @category models
@@ -28,9 +29,15 @@ export interface Reasoning {
 }
 
 /**
- * Settings of the provider. `model` answers requests that name none, `maxOutputTokens` caps answers that have no cap of their
- * own (default: the service's). `strict` (default true) has arguments constrained by the schemas of the tools, where they
- * allow it. `rescue` (default false) reads calls that a model wrote as text. `apiKey` is sent to `baseUrl`, whatever that is: give a host only the key that is its own.
+ * Settings of the provider.
+ *
+ * - `model` answers requests that name none; `maxOutputTokens` caps answers that have no cap of their own (default: the
+ *   service's).
+ * - `apiKey` is sent to `baseUrl`, whatever that is: give a host only the key that is its own.
+ * - `strict` (default true) has arguments enforced by the schemas of the tools, where they and the model allow it; a tool
+ *   that does not is named in the log.
+ * - `rescue` (default false) reads calls that a model wrote as text.
+ * - `capabilities` is what you know better of the models than the catalogue does.
  *
  * @since 0.1.0
  * @category models
@@ -42,6 +49,7 @@ export interface OpenAiOptions {
   readonly organization?: string
   readonly project?: string
   readonly maxOutputTokens?: number
+  readonly capabilities?: Partial<ModelCapability.Abilities>
   readonly strict?: boolean
   readonly rescue?: boolean
   readonly reasoning?: Reasoning
@@ -146,7 +154,9 @@ const load = (config: OpenAiConfig): Effect.Effect<OpenAiOptions, ConfigError.Co
     if (apiKey === undefined && !isVendor(url)) {
       return yield* Effect.fail(ConfigError.Unsupported(
         ["apiKey"],
-        `OPENAI_API_KEY belongs to ${new URL(defaultBaseUrl).origin} and is not sent to ${url}: give that host a key of its own.`
+        `OPENAI_API_KEY belongs to ${
+          new URL(defaultBaseUrl).origin
+        } and is not sent to ${url}: give that host a key of its own.`
       ))
     }
     return {
@@ -163,6 +173,7 @@ const settingsOf = (options: OpenAiOptions): openAiProvider.Settings => ({
   ...options,
   provider,
   baseUrl: options.baseUrl ?? defaultBaseUrl,
+  vendor: true,
   strict: options.strict ?? true,
   dialect: { rescue: options.rescue ?? false }
 })

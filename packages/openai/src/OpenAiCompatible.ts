@@ -7,6 +7,7 @@
 import { ModelProvider } from "@capstan/core/ModelProvider"
 import type * as ModelRetry from "@capstan/core/ModelRetry"
 import type * as ModelTimeouts from "@capstan/core/ModelTimeouts"
+import type * as ModelCapability from "@capstan/dialect/ModelCapability"
 import type * as Config from "effect/Config"
 import type * as ConfigError from "effect/ConfigError"
 import type * as Context from "effect/Context"
@@ -17,12 +18,17 @@ import type { Scope } from "effect/Scope"
 import * as openAiProvider from "./internal/openAiProvider.js"
 
 /**
- * Settings of the provider. `baseUrl` ends before `/chat/completions` (for instance `http://127.0.0.1:11434/v1`). Without
- * `apiKey` no `Authorization` is sent. `provider` is the id that errors, reasoning and usage go by (default
- * `openai-compatible`): give each server its own. `rescue` (default true) reads calls that a model wrote as text; `emulation`
- * (default `when-refused`) describes tools in the prompt, once the server has said that the model takes none; `strict` (default
- * false) has the server constrain arguments by the schemas of the tools. `maxTokensField` is what the server calls
- * the cap on an answer (default `max_tokens`).
+ * Settings of the provider.
+ *
+ * - `baseUrl` ends before `/chat/completions`, for instance `http://127.0.0.1:11434/v1`. Without `apiKey` no
+ *   `Authorization` is sent.
+ * - `provider` is the id that errors, reasoning and usage go by, and under which the catalogue is asked for prices and
+ *   limits (default `openai-compatible`, which it does not know): give each server its own.
+ * - `rescue` (default true) reads calls that a model wrote as text; `emulation` (default `when-refused`) describes tools in
+ *   the prompt, once the server has said that the model takes none.
+ * - `strict` (default false) has the server enforce arguments by the schemas of the tools.
+ * - `maxTokensField` is what the server calls the cap on an answer (default `max_tokens`).
+ * - `capabilities` is what you know of the model: above all the `contextWindow` that the server was started with.
  *
  * @since 0.1.0
  * @category models
@@ -32,6 +38,7 @@ export interface OpenAiCompatibleOptions {
   readonly model: string
   readonly apiKey?: Redacted.Redacted
   readonly provider?: string
+  readonly capabilities?: Partial<ModelCapability.Abilities>
   readonly rescue?: boolean
   readonly emulation?: "never" | "when-refused" | "always"
   readonly strict?: boolean
@@ -55,6 +62,7 @@ export const make = (
     ...options,
     apiKey: options.apiKey,
     provider: options.provider ?? "openai-compatible",
+    vendor: false,
     strict: options.strict ?? false,
     dialect: { rescue: options.rescue ?? true, emulation: options.emulation ?? "when-refused" }
   }, {

@@ -7,8 +7,10 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
 import * as Redacted from "effect/Redacted"
 import * as Stream from "effect/Stream"
+import * as net from "node:net"
 import { answer, calls, collect, failed, following, mocked, request, textOf } from "./asking.js"
 import { closedPort, drop, dropAfter, hang, serve, status, stream } from "./server.js"
 
@@ -16,7 +18,7 @@ type Options = Partial<OpenAi.OpenAiOptions>
 
 const optionsFor = (url: string, options: Options) => ({
   apiKey: Redacted.make("secret-key"),
-  model: "gpt-test",
+  model: "gpt-4o",
   baseUrl: `${url}/v1`,
   retry: { baseMillis: 1, maxDelayMillis: 5 },
   ...options
@@ -75,7 +77,10 @@ const wires = [
     path: "/v1/responses",
     greeting: [created, { type: "response.output_text.delta", output_index: 0, delta: "Hi." }],
     end: [outcome("response.completed")],
-    twoCalls: (first: string, second: string) => [created, ...functionCall(0, "a", first), ...functionCall(1, "b", second)],
+    twoCalls: (
+      first: string,
+      second: string
+    ) => [created, ...functionCall(0, "a", first), ...functionCall(1, "b", second)],
     cut: [outcome("response.incomplete", { incomplete_details: { reason: "max_output_tokens" } })],
     refused: [
       { type: "response.refusal.delta", output_index: 0, delta: "Not this." },
@@ -92,10 +97,14 @@ const wires = [
     greeting: [chunk({ role: "assistant", content: "" }), chunk({ content: "Hi." })],
     end: [chunk({}, { finish_reason: "stop" }), chatUsage, "[DONE]"],
     twoCalls: (first: string, second: string) => [
-      chunk({ tool_calls: [{ index: 0, id: "a", type: "function", function: { name: "get_weather", arguments: "" } }] }),
+      chunk({
+        tool_calls: [{ index: 0, id: "a", type: "function", function: { name: "get_weather", arguments: "" } }]
+      }),
       chunk({ tool_calls: [{ index: 0, function: { arguments: first.slice(0, 4) } }] }),
       chunk({ tool_calls: [{ index: 0, function: { arguments: first.slice(4) } }] }),
-      chunk({ tool_calls: [{ index: 1, id: "b", type: "function", function: { name: "get_weather", arguments: second } }] })
+      chunk({
+        tool_calls: [{ index: 1, id: "b", type: "function", function: { name: "get_weather", arguments: second } }]
+      })
     ],
     cut: [chunk({}, { finish_reason: "length" }), chatUsage, "[DONE]"],
     refused: [chunk({ refusal: "Not this." }), chunk({}, { finish_reason: "stop" }), chatUsage, "[DONE]"],
@@ -176,7 +185,9 @@ for (const wire of wires) {
     it.scopedLive("has arguments enforced unless told otherwise, and reads text for calls only when told", () =>
       Effect.gen(function*() {
         const text = JSON.stringify({ name: "get_weather", arguments: { city: "Oslo" } })
-        const said = wire.greeting.map((event) => JSON.parse(JSON.stringify(event).replace("Hi.", () => JSON.stringify(text).slice(1, -1))))
+        const said = wire.greeting.map((event) =>
+          JSON.parse(JSON.stringify(event).replace("Hi.", () => JSON.stringify(text).slice(1, -1)))
+        )
         const server = yield* serve(stream(...said, ...wire.end))
         expect(textOf(yield* collect(wire.layer(server.url)))).toBe(text)
         const rescued = yield* collect(wire.layer(server.url, { rescue: true, strict: false }))
@@ -254,17 +265,19 @@ for (const wire of wires) {
         }
       }))
 
-    it.scopedLive.each([
-      [400, { message: "no" }, "bad-request"],
-      [400, { message: "too long", code: "context_length_exceeded" }, "context-length"],
-      [401, { message: "no", code: "invalid_api_key" }, "authentication"],
-      [403, { message: "no" }, "permission"],
-      [404, { message: "no", code: "model_not_found" }, "not-found"],
-      [429, { message: "no", type: "insufficient_quota", code: "insufficient_quota" }, "permission"],
-      [429, { message: "no" }, "rate-limit"],
-      [500, { message: "no" }, "server"],
-      [503, { message: "no" }, "overloaded"]
-    ] as const)("types HTTP %s %j", ([code, error, reason]) =>
+    it.scopedLive.each(
+      [
+        [400, { message: "no" }, "bad-request"],
+        [400, { message: "too long", code: "context_length_exceeded" }, "context-length"],
+        [401, { message: "no", code: "invalid_api_key" }, "authentication"],
+        [403, { message: "no" }, "permission"],
+        [404, { message: "no", code: "model_not_found" }, "not-found"],
+        [429, { message: "no", type: "insufficient_quota", code: "insufficient_quota" }, "permission"],
+        [429, { message: "no" }, "rate-limit"],
+        [500, { message: "no" }, "server"],
+        [503, { message: "no" }, "overloaded"]
+      ] as const
+    )("types HTTP %s %j", ([code, error, reason]) =>
       Effect.gen(function*() {
         const server = yield* serve(status(code, { error }))
         const found = yield* failed(wire.layer(server.url, { retry: { attempts: 2, baseMillis: 1 } }))
@@ -372,19 +385,68 @@ describe("OpenAi", () => {
       })
     }))
 
+  it.effect("knows of a model what the catalogue knows, and what its user knows better", () =>
+    Effect.gen(function*() {
+      const options = optionsFor("http://127.0.0.1:1", { capabilities: { contextWindow: 1_000 } })
+      const provider = yield* Effect.scoped(OpenAi.makeResponses(options))
+      expect(yield* provider.model(undefined)).toMatchObject({
+        provider: "openai",
+        id: "gpt-4o",
+        contextWindow: 1_000,
+        maxOutput: 16_384,
+        prices: { input: expect.any(Number), source: expect.any(String) }
+      })
+      expect(yield* provider.model("mystery-9")).toMatchObject({ id: "mystery-9", maxOutput: null, prices: null })
+    }))
+
+  it.scopedLive("asks no model for what it is known not to take", () =>
+    Effect.gen(function*() {
+      const server = yield* serve(stream(...(wires[1]?.greeting ?? []), ...(wires[1]?.end ?? [])))
+      const sent = (model: string) =>
+        Effect.map(
+          collect(OpenAi.layerChat(optionsFor(server.url, { model, reasoning: { effort: "low" } })), {
+            ...request,
+            toolChoice: "required"
+          }),
+          () => JSON.stringify(server.received.at(-1)?.body)
+        )
+      const reasoner = yield* sent("o4-mini")
+      expect(reasoner).not.toContain("tool_choice")
+      expect(reasoner).toContain("\"reasoning_effort\":\"low\"")
+      const old = yield* sent("gpt-3.5-turbo")
+      expect(old).toContain("\"tool_choice\":\"required\"")
+      expect(old).not.toMatch(/"strict"|reasoning_effort/)
+      expect(yield* sent("mystery-9")).toContain("\"strict\":true")
+    }))
+
+  it.scopedLive("says once which tool cannot be enforced", () =>
+    Effect.gen(function*() {
+      const said: Array<string> = []
+      const logger = Logger.replace(Logger.defaultLogger, Logger.make(({ message }) => said.push(String(message))))
+      const server = yield* serve(stream(...(wires[1]?.greeting ?? []), ...(wires[1]?.end ?? [])))
+      const open = { name: "any", description: "", parameters: { type: "object", additionalProperties: true } }
+      const asked = Stream.runDrain(answer({ ...request, tools: [...request.tools, open] }))
+      yield* Effect.zipRight(asked, asked).pipe(
+        Effect.provide(OpenAi.layerChat(optionsFor(server.url, {}))),
+        Effect.provide(logger)
+      )
+      expect(said).toEqual([expect.stringContaining("\"any\" are not enforced")])
+    }))
+
   it.scopedLive("says why a response failed", () =>
     Effect.gen(function*() {
       const failure = outcome("response.failed", { error: { code: "rate_limit_exceeded", message: "Too fast." } })
       const server = yield* serve(stream(created, failure))
-      const error = yield* failed(OpenAi.layerResponses(optionsFor(server.url, { retry: { attempts: 2, baseMillis: 1 } })))
+      const error = yield* failed(
+        OpenAi.layerResponses(optionsFor(server.url, { retry: { attempts: 2, baseMillis: 1 } }))
+      )
       expect(error).toMatchObject({ reason: "rate-limit", attempts: 2, message: expect.stringContaining("Too fast.") })
     }))
 
   it.scopedLive("tells a TLS handshake that never ends as a connection that took too long", () =>
     Effect.gen(function*() {
-      const net = yield* Effect.promise(() => import("node:net"))
       const silent = yield* Effect.acquireRelease(
-        Effect.async<import("node:net").Server>((resume) => {
+        Effect.async<net.Server>((resume) => {
           const server = net.createServer(() => undefined)
           server.listen(0, "127.0.0.1", () => resume(Effect.succeed(server)))
         }),
@@ -406,7 +468,10 @@ describe("OpenAi", () => {
 
   it.effect("gives the vendor's key from the environment to the vendor's host only", () =>
     Effect.gen(function*() {
-      const build = (layer: typeof OpenAi.layerChatConfig, options: { readonly baseUrl?: string; readonly apiKey?: string }) =>
+      const build = (
+        layer: typeof OpenAi.layerChatConfig,
+        options: { readonly baseUrl?: string; readonly apiKey?: string }
+      ) =>
         Layer.build(layer({
           model: Config.string("MODEL"),
           ...(options.baseUrl === undefined ? {} : { baseUrl: Config.succeed(options.baseUrl) }),

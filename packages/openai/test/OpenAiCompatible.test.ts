@@ -175,13 +175,19 @@ describe("OpenAiCompatible", () => {
           { name: "get.weather", arguments: { city: "Oslo" }, repairs: [{ kind: "emulated" }] }
         ])
       }
-      expect(server.received.map(({ body }) => JSON.stringify(body).includes("\"tools\""))).toEqual([true, false, false])
+      expect(server.received.map(({ body }) => JSON.stringify(body).includes("\"tools\""))).toEqual([
+        true,
+        false,
+        false
+      ])
     }))
 
   it.scopedLive("reads calls that stand in the text, unless told otherwise", () =>
     Effect.gen(function*() {
       const said = "```json\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Oslo\"}}\n```"
-      const server = yield* serve(stream(chunk({ content: said.slice(0, 20) }), chunk({ content: said.slice(20) }, "stop")))
+      const server = yield* serve(
+        stream(chunk({ content: said.slice(0, 20) }), chunk({ content: said.slice(20) }, "stop"))
+      )
       const deltas = yield* collect(layer(server.url))
       expect(calls(deltas)).toMatchObject([{ id: "", name: "get_weather", arguments: { city: "Oslo" } }])
       expect(textOf(deltas)).toBe("")
@@ -189,11 +195,15 @@ describe("OpenAiCompatible", () => {
       expect(textOf(yield* collect(layer(server.url, { rescue: false })))).toBe(said)
     }))
 
-  it.scopedLive.each([
-    [400, { error: { message: "the request exceeds the available context size", type: "exceed_context_size_error" } }],
-    [400, { object: "error", message: "This model's maximum context length is 4096 tokens." }],
-    [500, { error: "context length exceeded" }]
-  ] as const)("types a full context: HTTP %s %j", ([code, body]) =>
+  it.scopedLive.each(
+    [
+      [400, {
+        error: { message: "the request exceeds the available context size", type: "exceed_context_size_error" }
+      }],
+      [400, { object: "error", message: "This model's maximum context length is 4096 tokens." }],
+      [500, { error: "context length exceeded" }]
+    ] as const
+  )("types a full context: HTTP %s %j", ([code, body]) =>
     Effect.gen(function*() {
       const server = yield* serve(status(code, body))
       expect(yield* failed(layer(server.url))).toMatchObject({ reason: "context-length", status: code })
@@ -206,6 +216,19 @@ describe("OpenAiCompatible", () => {
         reason: "server",
         message: expect.stringContaining("out of memory")
       })
+    }))
+
+  it.effect("knows no prices of a server of one's own, and what its user says of it", () =>
+    Effect.gen(function*() {
+      const options = { baseUrl: "http://127.0.0.1:1/v1", model: "qwen3:8b" }
+      const plain = yield* Effect.scoped(OpenAiCompatible.make(options))
+      expect(yield* plain.model(undefined)).toMatchObject({
+        provider: "openai-compatible",
+        id: "qwen3:8b",
+        prices: null
+      })
+      const told = yield* Effect.scoped(OpenAiCompatible.make({ ...options, capabilities: { contextWindow: 16_384 } }))
+      expect(yield* told.model(undefined)).toMatchObject({ contextWindow: 16_384 })
     }))
 
   it.scopedLive("goes by the id that it was given, and by configuration", () =>

@@ -28,7 +28,8 @@ export const answer = (asked: ModelRequest) => Stream.unwrap(Effect.map(ModelPro
 export const collect = <E = never>(layer: Layer.Layer<ModelProvider, E>, asked: ModelRequest = request) =>
   Stream.runCollect(answer(asked)).pipe(Effect.map((chunk) => [...chunk]), Effect.provide(layer))
 
-export const failed = (layer: Layer.Layer<ModelProvider>, asked: ModelRequest = request) => Effect.flip(collect(layer, asked))
+export const failed = (layer: Layer.Layer<ModelProvider>, asked: ModelRequest = request) =>
+  Effect.flip(collect(layer, asked))
 
 export const calls = (deltas: ReadonlyArray<ModelDelta>) =>
   deltas.flatMap((delta) => delta._tag === "ToolCallEnd" ? [delta.call] : [])
@@ -43,7 +44,12 @@ export const following = (deltas: ReadonlyArray<ModelDelta>): ModelRequest => {
       role: "assistant",
       content: [
         ...(textOf(deltas) === "" ? [] : [{ type: "text" as const, text: textOf(deltas) }]),
-        ...calls(deltas).map((call) => ({ type: "tool-call" as const, id: call.id, name: call.name, arguments: call.raw }))
+        ...calls(deltas).map((call) => ({
+          type: "tool-call" as const,
+          id: call.id,
+          name: call.name,
+          arguments: call.raw
+        }))
       ]
     },
     {

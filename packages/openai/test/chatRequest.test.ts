@@ -101,11 +101,13 @@ describe("chatRequest", () => {
     expect(JSON.stringify(encoded({ messages: history }, { provider: "openai" }))).not.toContain("reasoning_content")
   })
 
-  it.each([
-    ["auto", undefined],
-    ["none", "none"],
-    [{ tool: "get.weather" }, { type: "function", function: { name: "get_weather" } }]
-  ] as const)("maps the tool choice %j", (toolChoice, wire) => {
+  it.each(
+    [
+      ["auto", undefined],
+      ["none", "none"],
+      [{ tool: "get.weather" }, { type: "function", function: { name: "get_weather" } }]
+    ] as const
+  )("maps the tool choice %j", (toolChoice, wire) => {
     expect(encoded({ tools: [weather], toolChoice }).tool_choice).toEqual(wire)
   })
 

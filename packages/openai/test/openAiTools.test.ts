@@ -33,7 +33,10 @@ describe("openAiTools", () => {
         properties: { lines: { type: ["integer", "null"] } }
       }
     })
-    expect(tools.read(call("read", { path: "a", lines: null, note: null })).arguments).toEqual({ path: "a", note: null })
+    expect(tools.read(call("read", { path: "a", lines: null, note: null })).arguments).toEqual({
+      path: "a",
+      note: null
+    })
     expect(tools.read({ ...call("read", null), malformed: "not JSON" }).arguments).toBeNull()
   })
 

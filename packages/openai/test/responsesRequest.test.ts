@@ -37,7 +37,10 @@ const reasoning =
   `{"id":"rs_1","type":"reasoning","summary":[{"type":"summary_text","text":"hm"}],"encrypted_content":"ZW5j","status":null}`
 
 const history = (part: { readonly provider: string; readonly data: string }): ReadonlyArray<Message> => [
-  { role: "user", content: [{ type: "text", text: "weather?" }, { type: "image", mediaType: "image/png", data: "aGk=" }] },
+  {
+    role: "user",
+    content: [{ type: "text", text: "weather?" }, { type: "image", mediaType: "image/png", data: "aGk=" }]
+  },
   {
     role: "assistant",
     content: [

@@ -25,7 +25,11 @@ export const serve = (...handlers: ReadonlyArray<Handler>) =>
           request.on("data", (chunk: Buffer) => chunks.push(chunk))
           request.on("end", () => {
             const text = Buffer.concat(chunks).toString()
-            const entry = { path: request.url ?? "", headers: request.headers, body: text === "" ? null : JSON.parse(text) }
+            const entry = {
+              path: request.url ?? "",
+              headers: request.headers,
+              body: text === "" ? null : JSON.parse(text)
+            }
             const handler = handlers[Math.min(received.length, handlers.length - 1)]
             received.push(entry)
             handler?.(response, entry)

@@ -132,7 +132,9 @@ export const decoder = (target: ModelFailure.Target): Decoder<unknown, State> =>
       return Either.right(finish(state))
     }
     return Either.left(
-      state.began ? ModelFailure.brokenOff(target) : ModelFailure.unreadable(target, "it held no events of this protocol")
+      state.began
+        ? ModelFailure.brokenOff(target)
+        : ModelFailure.unreadable(target, "it held no events of this protocol")
     )
   }
 })
@@ -213,7 +215,8 @@ const read = (target: ModelFailure.Target, state: State, event: Known): Step<Sta
 }
 
 /** A block of input that came whole with its start, as some compatible servers send it. */
-const isFilled = (input: unknown): boolean => typeof input === "object" && input !== null && Object.keys(input).length > 0
+const isFilled = (input: unknown): boolean =>
+  typeof input === "object" && input !== null && Object.keys(input).length > 0
 
 const shown = (
   text: string | null | undefined,

@@ -56,7 +56,11 @@ const toToolChoice = (
 ): { readonly tool_choice?: Sdk.Chat.Completions.ChatCompletionToolChoiceOption } =>
   choice === "auto"
     ? {}
-    : { tool_choice: typeof choice === "string" ? choice : { type: "function", function: { name: names.toWire(choice.tool) } } }
+    : {
+      tool_choice: typeof choice === "string"
+        ? choice
+        : { type: "function", function: { name: names.toWire(choice.tool) } }
+    }
 
 const toParams = (message: Message, options: EncodeOptions): ReadonlyArray<Param> => {
   switch (message.role) {
@@ -141,7 +145,9 @@ export const encodeReasoning = Schema.encodeSync(ReasoningData)
 
 const reasoningOf = (parts: ReadonlyArray<AssistantPart>, provider: string): { readonly [field: string]: string } => {
   const own = parts.filter((part): part is ReasoningPart => part.type === "reasoning" && part.provider === provider)
-  const read = own.flatMap((part) => Either.match(decodeReasoning(part.data), { onLeft: () => [], onRight: (data) => [data] }))
+  const read = own.flatMap((part) =>
+    Either.match(decodeReasoning(part.data), { onLeft: () => [], onRight: (data) => [data] })
+  )
   const first = read[0]
   return first === undefined ? {} : { [first.field]: read.map((data) => data.text).join("") }
 }

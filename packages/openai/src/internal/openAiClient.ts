@@ -22,12 +22,16 @@ export interface ClientOptions {
 class Client extends Sdk {
   protected override makeStatusError(...args: Parameters<Sdk["makeStatusError"]>): APIError {
     const [code, body, message, headers] = args
-    return super.makeStatusError(code, isForeign(body) ? { error: { ...body, message: wordsOf(body) } } : body, message, headers)
+    return super.makeStatusError(
+      code,
+      isForeign(body) ? { error: { ...body, message: wordsOf(body) } } : body,
+      message,
+      headers
+    )
   }
 }
 
-const isForeign = (body: unknown): body is object =>
-  typeof body === "object" && body !== null && !("error" in body)
+const isForeign = (body: unknown): body is object => typeof body === "object" && body !== null && !("error" in body)
 
 const wordsOf = (body: object): string => {
   const words = "message" in body ? body.message : "detail" in body ? body.detail : body

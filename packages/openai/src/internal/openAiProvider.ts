@@ -1,12 +1,13 @@
 /** What the providers of both wires share: options in their resolved form, and a service made of them. */
 import * as CallAssembly from "@capstan/core/CallAssembly"
 import type { ModelDelta } from "@capstan/core/ModelDelta"
-import * as ModelFailure from "@capstan/core/ModelFailure"
+import type * as ModelFailure from "@capstan/core/ModelFailure"
 import type { Model, ModelError, ModelProvider, ModelRequest } from "@capstan/core/ModelProvider"
 import * as ModelRetry from "@capstan/core/ModelRetry"
 import * as ModelStream from "@capstan/core/ModelStream"
 import * as ModelTimeouts from "@capstan/core/ModelTimeouts"
 import * as Dialect from "@capstan/dialect/Dialect"
+import * as ModelCapability from "@capstan/dialect/ModelCapability"
 import * as ToolNames from "@capstan/dialect/ToolNames"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -33,6 +34,9 @@ export interface Settings {
   readonly organization?: string | undefined
   readonly project?: string | undefined
   readonly maxOutputTokens?: number | undefined
+  /** The maker of the models itself, not a server that is like it. */
+  readonly vendor: boolean
+  readonly capabilities?: Partial<ModelCapability.Abilities> | undefined
   readonly strict: boolean
   readonly dialect: Dialect.Options
   readonly reasoning?: Reasoning | undefined
@@ -48,7 +52,7 @@ export interface Reasoning {
 
 /** A wire: the request that it sends and how it reads the answer. */
 interface Wire<State> {
-  readonly open: (client: Sdk, prepared: Prepared, signal: AbortSignal) => Promise<AsyncIterable<unknown>>
+  readonly prepare: (client: Sdk, prepared: Prepared) => (signal: AbortSignal) => Promise<AsyncIterable<unknown>>
   readonly decoder: (target: ModelFailure.Target) => ModelStream.Decoder<unknown, State>
   readonly waitsFor: (event: unknown) => ModelTimeouts.Wait | "nothing"
 }
@@ -60,6 +64,7 @@ interface Prepared {
   readonly maxTokens: number | undefined
   readonly names: ToolNames.WireNames
   readonly tools: openAiTools.WireTools
+  readonly reasons: boolean
 }
 
 const make = <State>(settings: Settings, wire: Wire<State>): Effect.Effect<Service, never, Scope> =>
@@ -74,60 +79,88 @@ const make = <State>(settings: Settings, wire: Wire<State>): Effect.Effect<Servi
       headers: settings.headers ?? {},
       timeouts
     })
-    const modelOf = (id: string | undefined): Model => ({
-      provider: settings.provider,
-      id: id ?? settings.model,
-      contextWindow: null,
-      maxOutput: null,
-      prices: null
-    })
+    const capabilityOf = (model: string) =>
+      ModelCapability.of(model, {
+        provider: settings.provider,
+        compatible: !settings.vendor,
+        override: settings.capabilities ?? {}
+      })
+
+    const model = (id: string = settings.model): Model => {
+      const { contextWindow, maxOutput, prices } = capabilityOf(id)
+      return { provider: settings.provider, id, contextWindow, maxOutput, prices }
+    }
 
     /** A tool that cannot be strict is told of once. */
     const told = yield* Ref.make(HashSet.empty<string>())
     const tell = (tools: openAiTools.WireTools): Effect.Effect<void> =>
       Effect.gen(function*() {
-        const before = yield* Ref.getAndUpdate(told, (known) => HashSet.union(known, tools.loosened.map(({ tool }) => tool)))
+        const before = yield* Ref.getAndUpdate(told, (known) =>
+          HashSet.union(known, tools.loosened.map(({ tool }) => tool)))
         yield* Effect.forEach(
-          tools.loosened.filter(({ tool }) => !HashSet.has(before, tool)),
+          tools.loosened.filter(({ tool }) =>
+            !HashSet.has(before, tool)
+          ),
           ({ reason, tool }) => Effect.logInfo(`The arguments of "${tool}" are not enforced by the service: ${reason}.`)
         )
       })
 
-    const stream = (request: ModelRequest): Stream.Stream<ModelDelta, ModelError> => {
-      const model = request.model ?? settings.model
-      const target: ModelFailure.Target = { provider: settings.provider, url: settings.baseUrl, model, timeouts }
-      const names = ToolNames.make(request.tools.map((tool) => tool.name))
-      const tools = settings.strict ? openAiTools.strict(request.tools) : openAiTools.loose
-      const maxTokens = request.maxOutputTokens ?? settings.maxOutputTokens
-      return ModelStream.fromSdk<unknown>({
-        provider: settings.provider,
-        timeouts,
-        open: (signal) => wire.open(client, { request, settings, model, maxTokens, names, tools }, signal),
-        failure: openAiClient.failure(target, request.tools.length > 0),
-        waitsFor: wire.waitsFor
-      }).pipe(
-        ModelStream.decode(wire.decoder(target)),
-        Stream.map(CallAssembly.mapCalls({ name: names.fromWire, read: tools.read })),
-        ModelRetry.retry({ policy }),
-        (answer) => Stream.unwrap(Effect.as(tell(tools), answer))
-      )
-    }
+    const stream = (request: ModelRequest): Stream.Stream<ModelDelta, ModelError> =>
+      Stream.suspend(() => {
+        const model = request.model ?? settings.model
+        const target: ModelFailure.Target = { provider: settings.provider, url: settings.baseUrl, model, timeouts }
+        const capability = capabilityOf(model)
+        const names = ToolNames.make(request.tools.map((tool) => tool.name))
+        const tools = settings.strict && mayBeStrict(capability)
+          ? openAiTools.strict(request.tools)
+          : openAiTools.loose
+        const open = wire.prepare(client, {
+          request: settings.vendor ? withoutDemand(request, capability) : request,
+          settings,
+          model,
+          maxTokens: request.maxOutputTokens ?? settings.maxOutputTokens,
+          names,
+          tools,
+          reasons: capability.reasoning
+        })
+        return ModelStream.fromSdk<unknown>({
+          provider: settings.provider,
+          timeouts,
+          open,
+          failure: openAiClient.failure(target, request.tools.length > 0),
+          waitsFor: wire.waitsFor
+        }).pipe(
+          ModelStream.decode(wire.decoder(target)),
+          Stream.map(CallAssembly.mapCalls({ name: names.fromWire, read: tools.read })),
+          ModelRetry.retry({ policy }),
+          (answer) => Stream.unwrap(Effect.as(tell(tools), answer))
+        )
+      })
 
-    return Dialect.decorate({ model: (id) => Effect.succeed(modelOf(id)), stream }, settings.dialect)
+    return Dialect.decorate({ model: (id) => Effect.succeed(model(id)), stream }, settings.dialect)
   })
+
+/** What nothing is known of is asked to enforce schemas; what is known not to is not. */
+const mayBeStrict = (capability: ModelCapability.ModelCapability): boolean =>
+  capability.strictSchema || capability.sources.strictSchema === "default"
+
+/** Models that take no demand for a call are left to decide. */
+const withoutDemand = (request: ModelRequest, capability: ModelCapability.ModelCapability): ModelRequest =>
+  request.toolChoice === "required" && !capability.toolChoiceRequired &&
+    capability.sources.toolChoiceRequired !== "default"
+    ? { ...request, toolChoice: "auto" }
+    : request
 
 export const makeResponses = (settings: Settings): Effect.Effect<Service, never, Scope> =>
   make(settings, {
-    open: (client, { settings, ...prepared }, signal) =>
-      client.responses.create(
-        responsesRequest.encode({
-          ...prepared,
-          provider: settings.provider,
-          reasons: reasons(prepared.model),
-          reasoning: settings.reasoning
-        }),
-        { signal }
-      ),
+    prepare: (client, { settings, ...prepared }) => {
+      const params = responsesRequest.encode({
+        ...prepared,
+        provider: settings.provider,
+        reasoning: settings.reasoning
+      })
+      return (signal) => client.responses.create(params, { signal })
+    },
     decoder: responsesResponse.decoder,
     waitsFor: responsesResponse.waitsFor
   })
@@ -141,19 +174,16 @@ export const makeChat = (
   }
 ): Effect.Effect<Service, never, Scope> =>
   make(settings, {
-    open: (client, { settings, ...prepared }, signal) =>
-      client.chat.completions.create(
-        chatRequest.encode({
-          ...prepared,
-          provider: settings.provider,
-          maxTokensField: wire.maxTokensField,
-          files: wire.files,
-          reasoningEffort: settings.reasoning?.effort
-        }),
-        { signal }
-      ),
+    prepare: (client, { settings, ...prepared }) => {
+      const params = chatRequest.encode({
+        ...prepared,
+        provider: settings.provider,
+        maxTokensField: wire.maxTokensField,
+        files: wire.files,
+        reasoningEffort: prepared.reasons ? settings.reasoning?.effort : undefined
+      })
+      return (signal) => client.chat.completions.create(params, { signal })
+    },
     decoder: (target) => chatResponse.decoder(target, wire.lenient),
     waitsFor: chatResponse.waitsFor
   })
-
-const reasons = (model: string): boolean => /^(o\d|gpt-5|codex)/.test(model)

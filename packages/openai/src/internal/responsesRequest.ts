@@ -21,7 +21,9 @@ export interface EncodeOptions {
   readonly tools: WireTools
   /** Whether the model reasons: then its reasoning is asked for, encrypted, since nothing is stored. */
   readonly reasons: boolean
-  readonly reasoning: { readonly effort?: Sdk.ReasoningEffort; readonly summary?: "auto" | "concise" | "detailed" } | undefined
+  readonly reasoning:
+    | { readonly effort?: Sdk.ReasoningEffort; readonly summary?: "auto" | "concise" | "detailed" }
+    | undefined
 }
 
 export const encode = (options: EncodeOptions): Sdk.Responses.ResponseCreateParamsStreaming => {
@@ -62,7 +64,9 @@ const toItems = (message: Message, options: EncodeOptions): ReadonlyArray<Item> 
       return content.length === 0 ? [] : [{ type: "message", role: "user", content: content.map(detailed) }]
     }
     case "assistant":
-      return message.content.flatMap((part, position) => toAssistantItems(part, message.content.slice(position + 1), options))
+      return message.content.flatMap((part, position) =>
+        toAssistantItems(part, message.content.slice(position + 1), options)
+      )
     case "tool":
       return message.results.map((result) => {
         const texts = result.content.every((part) => part.type === "text")

@@ -122,7 +122,9 @@ export const decoder = (target: ModelFailure.Target): Decoder<unknown, State> =>
     state.finished
       ? Either.right([])
       : Either.left(
-        state.began ? ModelFailure.brokenOff(target) : ModelFailure.unreadable(target, "it held no events of this protocol")
+        state.began
+          ? ModelFailure.brokenOff(target)
+          : ModelFailure.unreadable(target, "it held no events of this protocol")
       )
 })
 
