@@ -1,19 +1,19 @@
 // @ts-check
-import {
-  Approval,
-  Journal,
-  Limits,
-  ModelDelta,
-  ModelProvider,
-  Tool,
-  ToolCall,
-  ToolLoop,
-  ToolRegistry
-} from "@capstan/core"
+import { Approval, Limits, ModelDelta, ModelProvider, Tool, ToolCall, ToolLoop, ToolRegistry } from "@capstan/core"
 import * as FakeSandbox from "@capstan/testing/FakeSandbox"
 import { Chunk, Effect, Layer, Schema, Stream } from "effect"
 
 const { ModelDelta: Delta } = ModelDelta
+
+/** @type {(id: string, raw: string) => ReadonlyArray<ModelDelta.ModelDelta>} */
+const asking = (id, raw) => [
+  Delta.ToolCallStart({ index: 0, id, name: "look" }),
+  Delta.ToolCallEnd({ index: 0, call: ToolCall.fromJson({ id, name: "look", raw }) }),
+  Delta.Finish({ reason: "tool-calls", usage: null, model: "bench" })
+]
+
+/** @type {ReadonlyArray<ModelDelta.ModelDelta>} */
+const answering = [Delta.TextDelta({ text: "done" }), Delta.Finish({ reason: "stop", usage: null, model: "bench" })]
 
 /** A model that costs next to nothing: `turns` responses with one call each, then one in words. */
 const model = (/** @type {number} */ turns) =>
@@ -25,15 +25,7 @@ const model = (/** @type {number} */ turns) =>
       stream: () => {
         const id = `call_${n++}`
         const raw = JSON.stringify({ at: id })
-        return Stream.fromChunk(Chunk.unsafeFromArray(
-          n <= turns
-            ? [
-              Delta.ToolCallStart({ index: 0, id, name: "look" }),
-              Delta.ToolCallEnd({ index: 0, call: ToolCall.fromJson({ id, name: "look", raw }) }),
-              Delta.Finish({ reason: "tool-calls", usage: null, model: "bench" })
-            ]
-            : [Delta.TextDelta({ text: "done" }), Delta.Finish({ reason: "stop", usage: null, model: "bench" })]
-        ))
+        return Stream.fromChunk(Chunk.unsafeFromArray(n <= turns ? asking(id, raw) : answering))
       }
     }
   })
@@ -53,7 +45,7 @@ export const contentBytes = (/** @type {number} */ n) =>
  * Milliseconds a turn of one response with one call and its result, over `turns` turns of one session.
  *
  * @param {number} turns
- * @param {Layer.Layer<Journal.Journal, Journal.JournalError>} journal
+ * @param {Layer.Layer<import("@capstan/core").Journal.Journal, import("@capstan/core").Journal.JournalError>} journal
  */
 export const perTurn = (turns, journal) => {
   const live = ToolLoop.layer.pipe(Layer.provide(Layer.mergeAll(

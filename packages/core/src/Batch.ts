@@ -92,7 +92,10 @@ export const answer = (
     const planned = (yield* plan(environment, received)).map((call) => {
       const asked = questions.find((question) => question.ref.position === call.ref.position)
       return call._tag === "Ask" && asked?.argumentsHash !== questionOf(environment, call).argumentsHash
-        ? refused(call, ToolFailure.permission({ kind: "denied", message: "The arguments are not the ones that were approved." }))
+        ? refused(
+          call,
+          ToolFailure.permission({ kind: "denied", message: "The arguments are not the ones that were approved." })
+        )
         : call
     })
     yield* decide(environment, received, planned, decision)
@@ -117,7 +120,9 @@ const plan = (environment: Environment, received: Received): Effect.Effect<Reado
         preview: call.prepared.preview
       }).pipe(
         Effect.map((facts) => [[call.ref.position, facts] as const]),
-        Effect.catchAllCause((cause) => Effect.as(Effect.logError("Facts about a call could not be gathered", cause), []))
+        Effect.catchAllCause((cause) =>
+          Effect.as(Effect.logError("Facts about a call could not be gathered", cause), [])
+        )
       ))
     return ToolPlan.decide({
       resolved,
@@ -219,7 +224,9 @@ const applied = (
   call: ToolPlan.PlannedCall,
   decision: Decision
 ): ToolExecutor.ApprovedCall | Settled => {
-  if (call._tag === "Refused") return { ref: call.ref, tool: call.tool, outcome: { _tag: "Refused", failure: call.failure } }
+  if (call._tag === "Refused") {
+    return { ref: call.ref, tool: call.tool, outcome: { _tag: "Refused", failure: call.failure } }
+  }
   if (decision._tag === "DenyAll") return denied(call, decision.reason)
   if (call._tag === "Run" || decision._tag === "ApproveAll") return { ready: call.ready, edited: null }
   const given: Answer | undefined = decision._tag === "Each"
@@ -246,7 +253,13 @@ const edited = (
   const [again] = ToolPlan.resolve({
     calls: [{
       ref: ready.ref,
-      call: { id: "", name: ready.tool.definition.name, raw: JSON.stringify(args), arguments: args, repairs: ready.repairs }
+      call: {
+        id: "",
+        name: ready.tool.definition.name,
+        raw: JSON.stringify(args),
+        arguments: args,
+        repairs: ready.repairs
+      }
     }],
     tools,
     policy: approval.policy,

@@ -76,8 +76,8 @@ export const standing = (session: LiveSession, ref: CallRef): Standing => {
 
 /**
  * Runs the fresh ones of some steps at the same time: all intents in one commit, each outcome as soon as it is there, and
- * all of them durable at the end. Steps that are not fresh are left as they are. When the fiber is interrupted the steps
- * are, too, and their settlements are journaled before the interruption goes on.
+ * all of them durable at the end. Steps that are not fresh are left as they are. When the fiber is interrupted, or the
+ * journal fails, so are the steps, and they have ended before it goes on; settlements of interrupted steps are journaled.
  *
  * @since 0.1.0
  * @category combinators
@@ -105,8 +105,6 @@ export const stage = (
           yield* step.onSettled(settlement, durationMillis)
         })
       const fibers = yield* Effect.forEach(fresh, (step) => Effect.fork(permits.withPermits(1)(settle(step))))
-      yield* restore(Fiber.joinAll(fibers)).pipe(
-        Effect.onInterrupt(() => Effect.flatMap(Fiber.interruptAll(fibers), () => Fiber.joinAll(fibers)).pipe(Effect.ignore))
-      )
+      yield* restore(Fiber.joinAll(fibers)).pipe(Effect.onError(() => Fiber.interruptAll(fibers)))
     })
   )

@@ -34,4 +34,6 @@ export type Finding = typeof Finding.Type
  * @category combinators
  */
 export const toLine = (finding: Finding): string =>
-  `- ${finding.path === "" ? "arguments" : finding.path}: expected ${finding.expected}, received ${finding.received}. ${finding.fix}`
+  `- ${
+    finding.path === "" ? "arguments" : finding.path
+  }: expected ${finding.expected}, received ${finding.received}. ${finding.fix}`

@@ -103,7 +103,12 @@ export const JournalRecord = Schema.Union(
     stages: Schema.Array(Schema.Array(Schema.Number))
   }),
   Schema.TaggedStruct("Asked", { questions: Schema.Array(Question) }),
-  Schema.TaggedStruct("Decided", { turn: Schema.Number, iteration: Schema.Number, by: Schema.String, decision: Decision }),
+  Schema.TaggedStruct("Decided", {
+    turn: Schema.Number,
+    iteration: Schema.Number,
+    by: Schema.String,
+    decision: Decision
+  }),
   Schema.TaggedStruct("Intent", {
     ref: CallRef,
     tool: Schema.String,

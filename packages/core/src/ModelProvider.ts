@@ -7,9 +7,9 @@ import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as Stream from "effect/Stream"
+import type { JsonSchema } from "./JsonSchema.js"
 import type { Message } from "./Message.js"
 import type { ModelDelta } from "./ModelDelta.js"
-import type { JsonSchema } from "./JsonSchema.js"
 import { Prices } from "./Usage.js"
 
 /**

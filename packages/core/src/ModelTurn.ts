@@ -13,7 +13,7 @@ import type { ResponsePart } from "./JournalRecord.js"
 import type { LiveSession } from "./LiveSession.js"
 import type { FinishReason, ModelDelta } from "./ModelDelta.js"
 import { type Model, ModelError, type ModelProvider, type ModelRequest } from "./ModelProvider.js"
-import { redactRecord, type Redactor } from "./Redaction.js"
+import { type Redactor, redactRecord } from "./Redaction.js"
 import type { CallRef, ToolCall } from "./ToolCall.js"
 import * as Usage from "./Usage.js"
 
@@ -57,10 +57,11 @@ export const respond = (options: Options): Effect.Effect<Response, ModelError | 
   )
 
 const attempt = (options: Options): Effect.Effect<Response, ModelError | JournalError | LeaseError> =>
-  Effect.scoped(Effect.flatMap(Stream.toPull(options.provider.stream(options.request)), (pull) => drain(options, pull))).pipe(
-    Effect.flatMap((received) => complete(options, received)),
-    Effect.tapErrorTag("ModelError", (error) => voided(options, error.message))
-  )
+  Effect.scoped(Effect.flatMap(Stream.toPull(options.provider.stream(options.request)), (pull) => drain(options, pull)))
+    .pipe(
+      Effect.flatMap((received) => complete(options, received)),
+      Effect.tapErrorTag("ModelError", (error) => voided(options, error.message))
+    )
 
 /** A pull costs half of what the stream's own folds do, and this is on the path of every response. */
 const drain = (
@@ -70,7 +71,10 @@ const drain = (
   Effect.gen(function*() {
     let received = nothing
     while (true) {
-      const deltas = yield* Effect.catchAll(pull, Option.match({ onNone: () => Effect.succeed(undefined), onSome: Effect.fail }))
+      const deltas = yield* Effect.catchAll(
+        pull,
+        Option.match({ onNone: () => Effect.succeed(undefined), onSome: Effect.fail })
+      )
       if (deltas === undefined) return received
       for (const delta of deltas) {
         yield* pass(options, delta)

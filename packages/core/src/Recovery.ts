@@ -8,12 +8,12 @@ import * as Option from "effect/Option"
 import type { CallContext } from "./CallContext.js"
 import type { JournalError, LeaseError } from "./Journal.js"
 import type { JournalRecord } from "./JournalRecord.js"
+import type { LiveSession } from "./LiveSession.js"
 import type { Outcome } from "./Outcome.js"
 import { UnfinishedError } from "./RunError.js"
 import type { Sandbox } from "./Sandbox.js"
 import { type Batch, type BatchCall, unsettled } from "./SessionState.js"
 import type { ToolSet } from "./ToolRegistry.js"
-import type { LiveSession } from "./LiveSession.js"
 
 /**
  * What is done with the results of a batch that a crash cut off: `partial` keeps those that are there, `discard` marks every
@@ -54,7 +54,12 @@ export const inspect = (
     if (batch === null) return undefined
     if (!batch.responded) {
       const { iteration, turn } = batch
-      yield* session.append([{ _tag: "Voided", turn, iteration, reason: "the process ended before the answer was complete" }])
+      yield* session.append([{
+        _tag: "Voided",
+        turn,
+        iteration,
+        reason: "the process ended before the answer was complete"
+      }])
       return undefined
     }
     const ended = yield* sandbox.processes.reap(batch.processes.map(({ process }) => process))
@@ -82,7 +87,9 @@ export const unfinished = (session: LiveSession, report: RecoveryReport): Unfini
     session: session.id,
     ...report,
     message: awaiting
-      ? `Session ${session.id} waits for answers or results of ${report.neverStarted.join(", ")}. Give them, then go on.`
+      ? `Session ${session.id} waits for answers or results of ${
+        report.neverStarted.join(", ")
+      }. Give them, then go on.`
       : `Session ${session.id} was cut off in the middle of its calls. Choose "partial" (keep the results that are there) or "discard" (count all as failed).`
   })
 }
@@ -124,13 +131,17 @@ const outcomeOf = (call: BatchCall, { contextOf, tools }: Parameters<typeof clos
   if (!call.started) return Effect.succeed(unknown(false))
   const tool = call.tool === null ? undefined : tools.byName.get(call.tool)
   const prepared = Option.fromNullable(call.call.arguments).pipe(
-    Option.flatMap((args) => Option.fromNullable(tool).pipe(Option.flatMap((tool) => Option.getRight(tool.prepare(args)))))
+    Option.flatMap((args) =>
+      Option.fromNullable(tool).pipe(Option.flatMap((tool) => Option.getRight(tool.prepare(args))))
+    )
   )
   return Option.match(prepared, {
     onNone: () => Effect.succeed(unknown(true)),
     onSome: (prepared) =>
-      Effect.map(prepared.reconcile(contextOf(call)), (output): Outcome =>
-        output === undefined ? unknown(true) : { _tag: "Succeeded", content: output.content })
+      Effect.map(
+        prepared.reconcile(contextOf(call)),
+        (output): Outcome => output === undefined ? unknown(true) : { _tag: "Succeeded", content: output.content }
+      )
   })
 }
 

@@ -13,6 +13,7 @@ import * as Content from "./Content.js"
 import type { FileRead } from "./FileRead.js"
 import type { JournalRecord, ResponsePart, TurnEnd } from "./JournalRecord.js"
 import type { AssistantPart, Message, ToolResultPart } from "./Message.js"
+import type { FinishReason } from "./ModelDelta.js"
 import type { Outcome } from "./Outcome.js"
 import type { ProcessIdentity } from "./ProcessRunner.js"
 import type { CallRef, ToolCall } from "./ToolCall.js"
@@ -52,7 +53,8 @@ export interface Batch {
 }
 
 /**
- * A turn that has begun and not ended.
+ * A turn that has begun and not ended. `iteration` counts its responses, `answered` says how the latest one ended if it had
+ * no calls.
  *
  * @since 0.1.0
  * @category models
@@ -60,6 +62,7 @@ export interface Batch {
 export interface OpenTurn {
   readonly turn: number
   readonly iteration: number
+  readonly answered: FinishReason | null
   readonly model: string
   readonly user: string | null
   readonly usage: Usage.Usage
@@ -135,7 +138,9 @@ export const unsettled = (state: SessionState): ReadonlyArray<BatchCall> =>
  * @category combinators
  */
 export const signature = (call: ToolCall, outcome: Outcome): string =>
-  `${call.name} ${call.arguments === null ? call.raw : JSON.stringify(call.arguments)} ${JSON.stringify(contentOf(outcome))}`
+  `${call.name} ${call.arguments === null ? call.raw : JSON.stringify(call.arguments)} ${
+    JSON.stringify(contentOf(outcome))
+  }`
 
 /**
  * The streak after one more call.
@@ -183,6 +188,7 @@ const apply = (state: SessionState, record: JournalRecord): SessionState => {
         open: {
           turn: record.turn,
           iteration: 0,
+          answered: null,
           model: record.model,
           user: record.user,
           usage: Usage.zero,
@@ -280,6 +286,7 @@ const responded = (
     open: state.open === null ? null : {
       ...state.open,
       iteration: record.iteration + 1,
+      answered: batch.calls.length === 0 ? record.finish : null,
       text: record.parts.flatMap((part) => part.type === "text" ? [part.text] : []).join(""),
       usage: usage === null ? state.open.usage : Usage.add(state.open.usage, usage),
       cost: addCost(state.open.cost, usage === null ? null : Usage.cost(usage, record.prices))
@@ -348,7 +355,9 @@ const resultOf = ({ settled }: BatchCall, batch: Batch): Pick<ToolResultPart, "c
   if (settled === null) return { content: [], isError: true }
   const note = [
     ...(settled.note === null ? [] : [settled.note]),
-    ...(batch.discarded ? ["The user discarded the results of this batch after a crash; treat this call as failed."] : [])
+    ...(batch.discarded
+      ? ["The user discarded the results of this batch after a crash; treat this call as failed."]
+      : [])
   ]
   return {
     content: [...contentOf(settled.outcome), ...note.map(Content.text)],

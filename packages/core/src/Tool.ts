@@ -12,8 +12,8 @@ import * as Schema from "effect/Schema"
 import type { Assessment, Risk } from "./Assessment.js"
 import type { CallContext } from "./CallContext.js"
 import * as Content from "./Content.js"
-import * as Glob from "./Glob.js"
 import type { Finding } from "./Finding.js"
+import * as Glob from "./Glob.js"
 import * as JsonSchema from "./JsonSchema.js"
 import type { ToolDefinition } from "./ModelProvider.js"
 import * as ParameterSchema from "./ParameterSchema.js"
@@ -229,7 +229,11 @@ export const riskOf = (safety: Safety): Risk => riskBySafety[safety]
 
 const riskBySafety: Record<Safety, Risk> = { "read-only": "low", "side-effect": "medium", privileged: "high" }
 
-const trustBySafety: Record<Safety, Trust> = { "read-only": "read_only", "side-effect": "workspace", privileged: "shell" }
+const trustBySafety: Record<Safety, Trust> = {
+  "read-only": "read_only",
+  "side-effect": "workspace",
+  privileged: "shell"
+}
 
 const approvalBySafety: Record<Safety, Assessment["approval"]> = {
   "read-only": "never",
@@ -309,7 +313,11 @@ const findings = (
     const name = path.map(String).join(".")
     return {
       path: name,
-      expected: _tag === "Missing" ? "a value" : _tag === "Unexpected" ? "no such parameter" : message.split(", actual ")[0] ?? message,
+      expected: _tag === "Missing"
+        ? "a value"
+        : _tag === "Unexpected"
+        ? "no such parameter"
+        : message.split(", actual ")[0] ?? message,
       received: JsonSchema.describe(path.reduce<unknown>(
         (value, key) => Predicate.hasProperty(value, key) ? value[key] : undefined,
         args

@@ -18,7 +18,7 @@ import type { Values as LimitValues } from "./Limits.js"
 import type { LiveSession } from "./LiveSession.js"
 import type { Outcome } from "./Outcome.js"
 import * as OutputLimit from "./OutputLimit.js"
-import { redactRecord, type Redactor } from "./Redaction.js"
+import { type Redactor, redactRecord } from "./Redaction.js"
 import type { Sandbox } from "./Sandbox.js"
 import * as Sanitiser from "./Sanitiser.js"
 import * as SessionState from "./SessionState.js"
@@ -115,8 +115,7 @@ export const contextOf = (environment: Environment, ref: ToolCall.CallRef, optio
     options.printed(chunk.text)
     return environment.emit(Event.ToolOutput({ ref, chunk }))
   },
-  processStarted: (process) =>
-    Effect.orDie(environment.session.append([{ _tag: "ProcessStarted", ref, process }]))
+  processStarted: (process) => Effect.orDie(environment.session.append([{ _tag: "ProcessStarted", ref, process }]))
 })
 
 const run = (environment: Environment, call: ApprovedCall, capacity: number): Effect.Effect<DurableStep.Settlement> =>
@@ -211,7 +210,9 @@ const clean = (
     OutputLimit.truncate(text, { maxBytes: options.capacity, keep, hint: "ask for a part of it" }).text
   if (outcome._tag !== "Succeeded") {
     const { failure } = outcome
-    const message = ToolFailure.isJsonObject(failure.message) ? failure.message : Sanitiser.sanitise(failure.message).text
+    const message = ToolFailure.isJsonObject(failure.message)
+      ? failure.message
+      : Sanitiser.sanitise(failure.message).text
     return { ...outcome, failure: { ...failure, message: cut(redactor.redact(message), "head-and-tail") } }
   }
   const content = outcome.content.map((part) => {
@@ -224,7 +225,10 @@ const clean = (
     ...outcome,
     content: options.call.edited === null
       ? content
-      : [Content.text(`The user changed the arguments to: ${redactor.redact(JSON.stringify(options.call.edited))}`), ...content],
+      : [
+        Content.text(`The user changed the arguments to: ${redactor.redact(JSON.stringify(options.call.edited))}`),
+        ...content
+      ],
     ...("structured" in outcome ? { structured: redactor.redactJson(outcome.structured) } : {})
   }
 }

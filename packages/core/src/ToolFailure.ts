@@ -28,7 +28,15 @@ export const ToolFailure = Schema.Union(
   failure("Limit", { limit: Schema.String, value: Schema.Number }),
   failure("Disabled", {}),
   failure("Permission", {
-    kind: Schema.Literal("denied", "denylist", "trust", "not-allowed", "outside-sandbox", "denied-pattern", "read-only"),
+    kind: Schema.Literal(
+      "denied",
+      "denylist",
+      "trust",
+      "not-allowed",
+      "outside-sandbox",
+      "denied-pattern",
+      "read-only"
+    ),
     attempted: Schema.NullOr(Schema.String),
     resolved: Schema.NullOr(Schema.String),
     pattern: Schema.NullOr(Schema.String)
@@ -107,7 +115,11 @@ export const is = Schema.is(ToolFailure)
  * @since 0.1.0
  * @category constructors
  */
-export const validation = (tool: string, findings: ReadonlyArray<Finding>, suggestedFix: string | null): ToolFailure => ({
+export const validation = (
+  tool: string,
+  findings: ReadonlyArray<Finding>,
+  suggestedFix: string | null
+): ToolFailure => ({
   _tag: "Validation",
   message: `The arguments of ${tool} do not fit:\n${findings.map(toLine).join("\n")}`,
   suggestedFix,
@@ -184,7 +196,12 @@ export const permission = (options: {
  * @since 0.1.0
  * @category constructors
  */
-export const limit = (name: string, value: number, message: string, suggestedFix: string | null = null): ToolFailure => ({
+export const limit = (
+  name: string,
+  value: number,
+  message: string,
+  suggestedFix: string | null = null
+): ToolFailure => ({
   _tag: "Limit",
   message,
   suggestedFix,

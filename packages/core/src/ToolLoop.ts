@@ -19,12 +19,12 @@ import { Journal, type JournalError, type LeaseError } from "./Journal.js"
 import { Limits } from "./Limits.js"
 import * as LiveSession from "./LiveSession.js"
 import { ModelProvider } from "./ModelProvider.js"
-import { Redaction } from "./Redaction.js"
+import type { Outcome } from "./Outcome.js"
 import * as Recovery from "./Recovery.js"
+import { Redaction } from "./Redaction.js"
 import { ConfigurationError, type RunError } from "./RunError.js"
 import { Sandbox } from "./Sandbox.js"
 import * as SessionState from "./SessionState.js"
-import type { Outcome } from "./Outcome.js"
 import * as ToolExecutor from "./ToolExecutor.js"
 import * as ToolFailure from "./ToolFailure.js"
 import { ToolRegistry } from "./ToolRegistry.js"
@@ -228,7 +228,9 @@ const make = (defaults: LoopOptions) =>
         const report = yield* Recovery.inspect(session, sandbox)
         if (report !== undefined) return yield* Recovery.unfinished(session, report)
         const environment = yield* environmentOf(session, options, emit)
-        return yield* cancelling(environment)(Effect.zipRight(begin(environment, options.message), Turn.drive(environment)))
+        return yield* cancelling(environment)(
+          Effect.zipRight(begin(environment, options.message), Turn.drive(environment))
+        )
       }))
 
     return ToolLoop.of({
@@ -254,9 +256,20 @@ const make = (defaults: LoopOptions) =>
             tools: yield* registry.tools,
             choice,
             report,
-            contextOf: ({ ref }) => ToolExecutor.contextOf({
-              session, sandbox, limits, redactor, fingerprint: journal.fingerprint, user: undefined, emit: silent
-            }, ref, { capacity: limits.maxOutputBytes, reads: [], printed: () => undefined })
+            contextOf: ({ ref }) =>
+              ToolExecutor.contextOf(
+                {
+                  session,
+                  sandbox,
+                  limits,
+                  redactor,
+                  fingerprint: journal.fingerprint,
+                  user: undefined,
+                  emit: silent
+                },
+                ref,
+                { capacity: limits.maxOutputBytes, reads: [], printed: () => undefined }
+              )
           })
           return report
         }))
@@ -294,7 +307,9 @@ const supplied = (environment: Turn.Environment, { decision, results }: SupplyOp
     const missing = given.filter(({ result }) => result === undefined)
     if (missing.length > 0) {
       return yield* new ConfigurationError({
-        message: `Give a result for each call; missing: ${missing.map(({ ref, tool }) => `${tool} (${ref.position})`).join(", ")}.`
+        message: `Give a result for each call; missing: ${
+          missing.map(({ ref, tool }) => `${tool} (${ref.position})`).join(", ")
+        }.`
       })
     }
     yield* Batch.settle(
@@ -322,13 +337,15 @@ const streamed = (
     const queue = yield* Queue.bounded<Take.Take<Event, RunError>>(eventCapacity)
     const put = (take: Take.Take<Event, RunError>) => Effect.ignoreLogged(Effect.exit(Queue.offer(queue, take)))
     const emit: Emit = (event) => put(Take.of(event))
-    yield* Effect.forkScoped(drive(emit).pipe(
-      Effect.exit,
-      Effect.flatMap(Exit.match({
-        onSuccess: () => put(Take.end),
-        onFailure: (cause) => put(Take.failCause(cause))
-      }))
-    ))
+    yield* Effect.forkScoped(
+      drive(emit).pipe(
+        Effect.exit,
+        Effect.flatMap(Exit.match({
+          onSuccess: () => put(Take.end),
+          onFailure: (cause) => put(Take.failCause(cause))
+        }))
+      )
+    )
     yield* Effect.addFinalizer(() => Queue.shutdown(queue))
     return Stream.flattenTake(Stream.fromQueue(queue))
   }))
@@ -350,4 +367,5 @@ export const layerOptions = (
  * @since 0.1.0
  * @category layers
  */
-export const layer: Layer.Layer<ToolLoop, never, ModelProvider | ToolRegistry | Approval | Journal | Sandbox> = layerOptions({})
+export const layer: Layer.Layer<ToolLoop, never, ModelProvider | ToolRegistry | Approval | Journal | Sandbox> =
+  layerOptions({})

@@ -47,7 +47,12 @@ export type Resolved =
     readonly prepared: PreparedCall
     readonly repairs: ReadonlyArray<Repair>
   }
-  | { readonly _tag: "Refused"; readonly ref: CallRef; readonly tool: string; readonly failure: ToolFailure.ToolFailure }
+  | {
+    readonly _tag: "Refused"
+    readonly ref: CallRef
+    readonly tool: string
+    readonly failure: ToolFailure.ToolFailure
+  }
 
 /**
  * A call that is ready to be asked about or run.
@@ -77,8 +82,19 @@ export interface Facts {
  */
 export type PlannedCall =
   | { readonly _tag: "Run"; readonly ref: CallRef; readonly ready: Ready }
-  | { readonly _tag: "Ask"; readonly ref: CallRef; readonly ready: Ready; readonly facts: Facts; readonly mustAsk: boolean }
-  | { readonly _tag: "Refused"; readonly ref: CallRef; readonly tool: string; readonly failure: ToolFailure.ToolFailure }
+  | {
+    readonly _tag: "Ask"
+    readonly ref: CallRef
+    readonly ready: Ready
+    readonly facts: Facts
+    readonly mustAsk: boolean
+  }
+  | {
+    readonly _tag: "Refused"
+    readonly ref: CallRef
+    readonly tool: string
+    readonly failure: ToolFailure.ToolFailure
+  }
 
 /**
  * Finds the tool of each call and decodes its arguments, in the order of the checks: tools off, limits, duplicates, names,
@@ -271,7 +287,11 @@ export const pathFailure = (paths: ReadonlyArray<PathDecision>): ToolFailure.Too
   const refused = paths.find((path) => path._tag === "Refused")
   if (refused === undefined || refused._tag !== "Refused") return undefined
   return ToolFailure.permission({
-    kind: refused.reason === "denied" ? "denied-pattern" : refused.reason === "read-only" ? "read-only" : "outside-sandbox",
+    kind: refused.reason === "denied"
+      ? "denied-pattern"
+      : refused.reason === "read-only"
+      ? "read-only"
+      : "outside-sandbox",
     message: refused.message,
     attempted: refused.path,
     resolved: refused.resolved,

@@ -97,8 +97,11 @@ export const toolSet = (tools: ReadonlyArray<Tool>): Either.Either<ToolSet, Regi
 export const layer = <R = never>(tools: ReadonlyArray<Tool<R>>): Layer.Layer<ToolRegistry, RegistryError, R> =>
   Layer.effect(
     ToolRegistry,
-    Effect.flatMap(Effect.context<R>(), (context) =>
-      Effect.map(toolSet(tools.map((tool) => provide(tool, context))), (set) => ({ tools: Effect.succeed(set) })))
+    Effect.flatMap(
+      Effect.context<R>(),
+      (context) =>
+        Effect.map(toolSet(tools.map((tool) => provide(tool, context))), (set) => ({ tools: Effect.succeed(set) }))
+    )
   )
 
 const provide = <R>(tool: Tool<R>, context: Context.Context<R>): Tool => ({

@@ -12,8 +12,8 @@ import type { TurnEnd } from "./JournalRecord.js"
 import type { Model, ModelError, ModelProvider } from "./ModelProvider.js"
 import * as ModelTurn from "./ModelTurn.js"
 import * as OutputLimit from "./OutputLimit.js"
-import { cancelled } from "./ToolExecutor.js"
 import * as SessionState from "./SessionState.js"
+import { cancelled } from "./ToolExecutor.js"
 import type { TurnResult } from "./TurnResult.js"
 import * as Usage from "./Usage.js"
 
@@ -51,13 +51,14 @@ export const drive = (environment: Environment): Effect.Effect<TurnResult, Failu
   Effect.gen(function*() {
     const { emit, limits, mode, session } = environment
     while (true) {
+      // Decided by the state alone, so that a turn which a crash cut off ends as it would have.
+      const ended = endOf(session.state().open, limits)
+      if (ended !== undefined) return yield* end(environment, ended)
       const iteration = session.state().open?.iteration ?? 0
       const outOfIterations = iteration >= limits.maxToolIterationsPerUserTurn
       yield* emit(Event.IterationStarted({ iteration }))
       const response = yield* respond(environment, iteration, outOfIterations)
-      if (response.calls.length === 0) {
-        return yield* end(environment, endOf(response.finish, outOfIterations))
-      }
+      if (response.calls.length === 0) continue
       if (mode === "parse_only") return yield* end(environment, "awaiting")
       const answered = yield* Batch.run(batchEnvironment(environment), {
         turn: turnOf(environment),
@@ -71,10 +72,16 @@ export const drive = (environment: Environment): Effect.Effect<TurnResult, Failu
       })
       yield* emit(Event.IterationFinished({ iteration }))
       if (!answered) return yield* end(environment, "awaiting")
-      if (outOfIterations) return yield* end(environment, "iterations")
-      if ((session.state().open?.streak.count ?? 0) >= limits.repeatsBeforeEnd) return yield* end(environment, "loop")
     }
   })
+
+const endOf = (open: SessionState.OpenTurn | null, limits: Environment["limits"]): TurnEnd | undefined => {
+  if (open === null) return undefined
+  if (open.answered === "refusal") return "refused"
+  if (open.iteration > limits.maxToolIterationsPerUserTurn) return "iterations"
+  if (open.answered !== null) return "answered"
+  return open.streak.count >= limits.repeatsBeforeEnd ? "loop" : undefined
+}
 
 const turnOf = ({ session }: Environment): number => session.state().turns - 1
 
@@ -92,11 +99,6 @@ const respond = (environment: Environment, iteration: number, outOfIterations: b
       maxOutputTokens: undefined
     }
   })
-
-const endOf = (finish: ModelTurn.Response["finish"], outOfIterations: boolean): TurnEnd => {
-  if (finish === "refusal") return "refused"
-  return outOfIterations ? "iterations" : "answered"
-}
 
 const reasons: { readonly [End in TurnEnd]: string | null } = {
   answered: null,

@@ -107,7 +107,10 @@ export interface DirectoryEntry {
   readonly kind: FileKind | "unknown"
   readonly size: number | null
   readonly modified: number | null
-  readonly error: { readonly code: "metadata_unavailable" | "permission_denied" | "io_error" | "unknown"; readonly message: string } | null
+  readonly error: {
+    readonly code: "metadata_unavailable" | "permission_denied" | "io_error" | "unknown"
+    readonly message: string
+  } | null
 }
 
 /**

@@ -116,21 +116,34 @@ describe("ToolPlan", () => {
 
   it("counts the batch, the bytes, duplicates and redaction marks", () => {
     const at = { at: "x" }
-    expect(failures(resolve([call(0, "look", at), call(1, "look", at), call(2, "look", at)], { maxToolCallsPerBatch: 2 })))
+    expect(
+      failures(resolve([call(0, "look", at), call(1, "look", at), call(2, "look", at)], { maxToolCallsPerBatch: 2 }))
+    )
       .toEqual(["Ready", "Ready", "Limit"])
     expect(failures(resolve([call(0, "look", { at: "ü".repeat(50) })], { maxToolArgsBytes: 100 }))).toEqual(["Limit"])
-    expect(failures(resolve([call(0, "look", at, "same"), call(1, "look", at, "same"), call(2, "look", { at: "y" }, "same")])))
+    expect(
+      failures(
+        resolve([call(0, "look", at, "same"), call(1, "look", at, "same"), call(2, "look", { at: "y" }, "same")])
+      )
+    )
       .toEqual(["Ready", "DuplicateCall", "Ready"])
     expect(failures(resolve([call(0, "look", at, ""), call(1, "look", at, "")]))).toEqual(["Ready", "Ready"])
-    expect(failures(resolve([call(0, "write_file", { path: "[redacted:jwt]" }), call(1, "look", { at: "[redacted:jwt]" })])))
+    expect(
+      failures(resolve([call(0, "write_file", { path: "[redacted:jwt]" }), call(1, "look", { at: "[redacted:jwt]" })]))
+    )
       .toEqual(["Validation", "Ready"])
   })
 
   it("groups reads that stand next to each other, and nothing else", () => {
-    const ready = resolve(["look", "look", "write_file", "look", "look"].map((name, i) =>
-      call(i, name, name === "look" ? { at: String(i) } : { path: "a" })
-    )).flatMap((ready) => ready._tag === "Ready" ? [{ ready }] : [])
-    expect(ToolPlan.stages(ready).map((stage) => stage.map(({ ready }) => ready.ref.position))).toEqual([[0, 1], [2], [3, 4]])
+    const ready = resolve(
+      ["look", "look", "write_file", "look", "look"].map((name, i) =>
+        call(i, name, name === "look" ? { at: String(i) } : { path: "a" })
+      )
+    ).flatMap((ready) => ready._tag === "Ready" ? [{ ready }] : [])
+    expect(ToolPlan.stages(ready).map((stage) => stage.map(({ ready }) => ready.ref.position))).toEqual([[0, 1], [2], [
+      3,
+      4
+    ]])
   })
 
   it("a refused path refuses the call with both paths", () => {
@@ -140,7 +153,14 @@ describe("ToolPlan", () => {
       policy: policy({}),
       always: [],
       facts: new Map([[0, {
-        paths: [{ _tag: "Refused", path: "../x", resolved: "/x", reason: "outside", pattern: undefined, message: "outside" }],
+        paths: [{
+          _tag: "Refused",
+          path: "../x",
+          resolved: "/x",
+          reason: "outside",
+          pattern: undefined,
+          message: "outside"
+        }],
         assessment: { risk: "medium", approval: "by-policy", warnings: [] },
         preview: undefined
       }]])

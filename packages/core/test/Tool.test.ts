@@ -30,7 +30,12 @@ describe("Tool", () => {
   it("has safe defaults", () => {
     const tool = echo(() => Effect.succeed(""))
     expect(tool).toMatchObject({ safety: "side-effect", trust: "workspace", idempotent: false, outputCut: "head" })
-    const privileged = Tool.make("p", { description: "p", parameters: Schema.Struct({}), safety: "privileged", handler: () => Effect.succeed("") })
+    const privileged = Tool.make("p", {
+      description: "p",
+      parameters: Schema.Struct({}),
+      safety: "privileged",
+      handler: () => Effect.succeed("")
+    })
     expect(privileged.trust).toBe("shell")
     expect(Effect.runSync(prepare(privileged, {}).assess)).toMatchObject({ risk: "high", approval: "unless-allowed" })
   })
@@ -52,7 +57,9 @@ describe("Tool", () => {
 
   it.effect("gives text as it is and values as JSON", () =>
     Effect.gen(function*() {
-      expect(yield* prepare(echo(({ n }) => Effect.succeed(`n=${n}`)), { n: 1 }).run(context)).toEqual(Tool.textOutput("n=1"))
+      expect(yield* prepare(echo(({ n }) => Effect.succeed(`n=${n}`)), { n: 1 }).run(context)).toEqual(
+        Tool.textOutput("n=1")
+      )
       const typed = Tool.make("typed", {
         description: "t",
         parameters: Schema.Struct({}),
@@ -77,17 +84,28 @@ describe("Tool", () => {
 
   it.effect("takes a JSON Schema of somebody else's", () =>
     Effect.gen(function*() {
-      const schema = { type: "object", properties: { a: { type: "string" } }, required: ["a"], additionalProperties: false }
+      const schema = {
+        type: "object",
+        properties: { a: { type: "string" } },
+        required: ["a"],
+        additionalProperties: false
+      }
       const tool = Tool.fromJsonSchema("foreign", {
         description: "f",
         parameters: schema,
         handler: (args) => Effect.succeed(Tool.textOutput(JSON.stringify(args)))
       })
       assert(Either.isRight(tool))
-      expect((yield* prepare(tool.right, { a: "1" }).run(context)).content).toEqual([{ type: "text", text: "{\"a\":\"1\"}" }])
+      expect((yield* prepare(tool.right, { a: "1" }).run(context)).content).toEqual([{
+        type: "text",
+        text: "{\"a\":\"1\"}"
+      }])
       const wrong = tool.right.prepare({ b: 1 })
       assert(Either.isLeft(wrong))
-      expect(wrong.left.map((finding) => finding.fix)).toEqual(["Add the property \"a\".", "Take out the property \"b\"."])
+      expect(wrong.left.map((finding) => finding.fix)).toEqual([
+        "Add the property \"a\".",
+        "Take out the property \"b\"."
+      ])
       expect(Either.isLeft(JsonSchema.validator({ type: "nonsense" }))).toBe(true)
     }))
 })
@@ -96,7 +114,9 @@ describe("ToolRegistry", () => {
   it("refuses a name that is taken, aliases included, and names that models cannot write", () => {
     const named = (name: string, aliases: ReadonlyArray<string> = []) =>
       Tool.make(name, { description: "x", aliases, parameters: Schema.Struct({}), handler: () => Effect.succeed("") })
-    expect(ToolRegistry.toolSet([named("a"), named("b", ["a"])])).toMatchObject({ left: { reason: "duplicate", name: "a" } })
+    expect(ToolRegistry.toolSet([named("a"), named("b", ["a"])])).toMatchObject({
+      left: { reason: "duplicate", name: "a" }
+    })
     expect(ToolRegistry.toolSet([named("a b")])).toMatchObject({ left: { reason: "bad-name" } })
   })
 

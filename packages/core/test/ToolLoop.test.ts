@@ -1,7 +1,7 @@
-import { Approval, Content, Journal, Sandbox, Tool, ToolLoop, ToolRegistry } from "@capstan/core"
+import { Content, Journal, Tool, ToolLoop, ToolRegistry } from "@capstan/core"
 import { FakeSandbox, ScriptedApproval, ScriptedModel } from "@capstan/testing"
 import { describe, expect, it } from "@effect/vitest"
-import { Chunk, Deferred, Duration, Effect, Fiber, Layer, Ref, Schema, Stream } from "effect"
+import { Deferred, Effect, Fiber, Layer, Ref, Schema, Stream } from "effect"
 
 class Counter extends Effect.Service<Counter>()("test/Counter", {
   effect: Effect.map(Ref.make<ReadonlyArray<string>>([]), (ref) => ({
@@ -27,9 +27,10 @@ const Crash = Tool.make("crash", {
   description: "Throws.",
   parameters: Schema.Struct({}),
   safety: "read-only",
-  handler: () => Effect.sync((): string => {
-    throw new Error("boom")
-  })
+  handler: () =>
+    Effect.sync((): string => {
+      throw new Error("boom")
+    })
 })
 
 const Hang = Tool.make("hang", {
@@ -62,7 +63,10 @@ describe("ToolLoop", () => {
       const result = yield* ToolLoop.run({ session: "s", message: "note a" })
       expect(result.end).toBe("answered")
       expect(result.text).toBe("done")
-      expect(result.calls.map((call) => call.outcome)).toMatchObject([{ _tag: "Succeeded", content: [{ text: "noted a" }] }])
+      expect(result.calls.map((call) => call.outcome)).toMatchObject([{
+        _tag: "Succeeded",
+        content: [{ text: "noted a" }]
+      }])
       expect(yield* Effect.flatMap(Counter, (counter) => counter.lines)).toEqual(["a"])
     }).pipe(Effect.provide(loop({
       model: [ScriptedModel.call("note", { line: "a" }), ScriptedModel.text("done")],

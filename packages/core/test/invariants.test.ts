@@ -76,7 +76,9 @@ describe("whatever a model says", () => {
         const result = yield* ToolLoop.run({ session: "s", message: "go" })
         const rows = yield* Effect.flatMap(Journal.Journal, (journal) => journal.read({ session: "s" }))
 
-        const received = rows.flatMap(({ record }) => record._tag === "CallReceived" ? [JSON.stringify(record.ref)] : [])
+        const received = rows.flatMap(({ record }) =>
+          record._tag === "CallReceived" ? [JSON.stringify(record.ref)] : []
+        )
         const settled = rows.flatMap(({ record }) => record._tag === "Settled" ? [JSON.stringify(record.ref)] : [])
         expect([...settled].sort()).toEqual([...received].sort())
         expect(result.calls.map(({ ref }) => JSON.stringify(ref))).toEqual(received)
@@ -102,7 +104,11 @@ describe("whatever a model says", () => {
           ScriptedModel.text("done"),
           ScriptedModel.text("done")
         ], approvals)),
-        Effect.provideService(Limits.Limits, { ...Limits.strict, maxToolIterationsPerUserTurn: 6, repeatsBeforeEnd: 100 })
+        Effect.provideService(Limits.Limits, {
+          ...Limits.strict,
+          maxToolIterationsPerUserTurn: 6,
+          repeatsBeforeEnd: 100
+        })
       ),
     { fastCheck: { numRuns: 40 } }
   )
