@@ -124,6 +124,17 @@ describe("Dialect.decorate repairs native calls", () => {
       expect(calls[0]).toMatchObject({ arguments: null, malformed: expect.stringContaining("not JSON") })
     }))
 
+  it.effect("which say null for what they leave out", () =>
+    Effect.gen(function*() {
+      const args = { path: "a", kind: null }
+      const { calls } = yield* ask([...nativeCall(JSON.stringify(args), args), finish("tool-calls")])
+      expect(calls[0]).toMatchObject({ arguments: { path: "a" }, repairs: [{ kind: "null-dropped" }] })
+      expect(calls[0]?.arguments).not.toHaveProperty("kind")
+      const required = { path: null }
+      const kept = yield* ask([...nativeCall(JSON.stringify(required), required), finish("tool-calls")])
+      expect(kept.calls[0]).toMatchObject({ arguments: { path: null }, repairs: [] })
+    }))
+
   it.effect("but never one that was cut off", () =>
     Effect.gen(function*() {
       const { calls } = yield* ask([...nativeCall("{\"path\": \"a", null, "cut off: the limit"), finish("length")])

@@ -8,6 +8,7 @@ import * as Option from "effect/Option"
 import * as JsonArguments from "../JsonArguments.js"
 import type { OfferedTool, TextCall } from "../TextCall.js"
 import * as TextStream from "../TextStream.js"
+import * as ToolSchema from "../ToolSchema.js"
 
 const maxNearMisses = 2
 const shownText = 200
@@ -100,14 +101,14 @@ export class Answer {
     }]
     const unfinished = cut && repairs.some((repair) => repair.kind === "cut-off" || repair.kind === "cut-off-text")
     const malformed = unfinished ? `cut off: ${CallAssembly.cutByLength}` : piece.call.malformed
-    const call: ToolCall.ToolCall = {
+    const call = this.withoutNulls({
       id: "",
       name,
       raw,
       arguments: unfinished ? null : piece.call.arguments,
       ...(malformed === undefined ? {} : { malformed }),
       repairs
-    }
+    })
     return [
       ModelDelta.ToolCallStart({ index, id: "", name }),
       ...(raw === "" ? [] : [ModelDelta.ToolCallDelta({ index, text: raw })]),
@@ -117,8 +118,7 @@ export class Answer {
 
   private repaired(call: ToolCall.ToolCall): ToolCall.ToolCall {
     if (call.malformed?.startsWith("cut off") === true) return call
-    const name = Option.map(ToolName.resolve(this.index, call.name), (found) => found.name)
-    const parameters = this.tools.find((tool) => tool.name === Option.getOrUndefined(name))?.parameters
+    const parameters = this.parameters(call.name)
     const options = parameters === undefined ? {} : { parameters }
     const read = call.arguments === null
       ? JsonArguments.parse(call.raw, options)
@@ -127,9 +127,27 @@ export class Answer {
       onLeft: (error) => ({ ...call, arguments: null, malformed: error.message }),
       onRight: (found) => {
         const { malformed: _, ...rest } = call
-        return { ...rest, arguments: found.arguments, repairs: [...call.repairs, ...found.repairs] }
+        return this.withoutNulls({ ...rest, arguments: found.arguments, repairs: [...call.repairs, ...found.repairs] })
       }
     })
+  }
+
+  /** Models write null for what they leave out. */
+  private withoutNulls(call: ToolCall.ToolCall): ToolCall.ToolCall {
+    const parameters = this.parameters(call.name)
+    const before = JSON.stringify(call.arguments)
+    if (parameters === undefined || call.arguments === null || !before.includes("null")) return call
+    const pruned = ToolSchema.removeNulls(call.arguments, parameters)
+    return JSON.stringify(pruned) === before ? call : {
+      ...call,
+      arguments: pruned,
+      repairs: [...call.repairs, { kind: "null-dropped", detail: "nulls for optional parameters were left out" }]
+    }
+  }
+
+  private parameters(name: string): OfferedTool["parameters"] {
+    const resolved = Option.getOrUndefined(ToolName.resolve(this.index, name))?.name
+    return this.tools.find((tool) => tool.name === resolved)?.parameters
   }
 }
 
