@@ -1,0 +1,125 @@
+/**
+ * The commands as they are typed: names, flags and help. What they do is loaded when one of them runs.
+ *
+ * @since 0.1.0
+ */
+import * as Args from "@effect/cli/Args"
+import * as Command from "@effect/cli/Command"
+import * as Options from "@effect/cli/Options"
+import * as Effect from "effect/Effect"
+import type { CommandShape } from "./CommandLine.js"
+import * as Flags from "./Flags.js"
+
+const id = (description: string) => Args.text({ name: "id" }).pipe(Args.withDescription(description))
+
+const all = Options.boolean("all").pipe(Options.withDescription("Those of every project, not only of this one."))
+
+const json = Options.boolean("json").pipe(Options.withDescription("Print one JSON object at the end, nothing else."))
+
+const streamJson = Options.boolean("stream-json").pipe(
+  Options.withDescription("Print one JSON object per line: every event as it comes, the result last.")
+)
+
+const runOptions = { ...Flags.session, json, streamJson }
+
+const run = Command.make(
+  "run",
+  { ...runOptions, task: Args.text({ name: "task" }).pipe(Args.withDescription("What to do; - reads it from stdin.")) },
+  (flags) => Effect.flatMap(Effect.promise(() => import("./RunCommand.js")), ({ run }) => run(flags))
+).pipe(Command.withDescription("Does one task in the current folder and ends."))
+
+const resumeOptions = {
+  ...runOptions,
+  partial: Options.boolean("partial").pipe(
+    Options.withDescription("After a crash: keep the results that are there, unfinished calls count as failed.")
+  ),
+  discard: Options.boolean("discard").pipe(Options.withDescription("After a crash: count every call of the last batch as failed."))
+}
+
+const resume = Command.make(
+  "resume",
+  { ...resumeOptions, id: id("A session id, a prefix of one, or last (default).").pipe(Args.optional) },
+  (flags) => Effect.flatMap(Effect.promise(() => import("./ResumeCommand.js")), ({ resume }) => resume(flags))
+).pipe(Command.withDescription("Goes on with a session that was cut off."))
+
+const sessionsOptions = { all, json, cwd: Flags.cwd, verbose: Flags.verbose }
+
+const sessions = Command.make("sessions", sessionsOptions, (flags) =>
+  Effect.flatMap(Effect.promise(() => import("./SessionsCommand.js")), ({ sessions }) => sessions(flags))).pipe(
+    Command.withDescription("Lists the sessions of this project, the latest first.")
+  )
+
+const showOptions = { json, cwd: Flags.cwd, verbose: Flags.verbose }
+
+const show = Command.make(
+  "show",
+  { ...showOptions, id: id("A session id, a prefix of one, or last (default).").pipe(Args.optional) },
+  (flags) => Effect.flatMap(Effect.promise(() => import("./SessionsCommand.js")), ({ show }) => show(flags))
+).pipe(Command.withDescription("Shows what happened in a session."))
+
+const doctorOptions = { ...Flags.model, json, cwd: Flags.cwd, verbose: Flags.verbose }
+
+const doctor = Command.make("doctor", doctorOptions, (flags) =>
+  Effect.flatMap(Effect.promise(() => import("./DoctorCommand.js")), ({ doctor }) => doctor(flags))).pipe(
+    Command.withDescription("Says what is found on this machine, what is protected, and what would ask or run.")
+  )
+
+const toolsListOptions = { json, verbose: Flags.verbose }
+
+const toolsList = Command.make("list", toolsListOptions, (flags) =>
+  Effect.flatMap(Effect.promise(() => import("./ToolsCommand.js")), ({ list }) => list(flags))).pipe(
+    Command.withDescription("Lists the tools.")
+  )
+
+const toolsShow = Command.make(
+  "show",
+  { ...toolsListOptions, name: Args.text({ name: "name" }).pipe(Args.withDescription("The name of a tool.")) },
+  (flags) => Effect.flatMap(Effect.promise(() => import("./ToolsCommand.js")), ({ show }) => show(flags))
+).pipe(Command.withDescription("Shows a tool as a model is told of it."))
+
+const tools = Command.make("tools").pipe(
+  Command.withDescription("What a model is told of its tools."),
+  Command.withSubcommands([toolsList, toolsShow])
+)
+
+/**
+ * The command line as `@effect/cli` reads it.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const root = Command.make("capstan").pipe(
+  Command.withDescription("Lets a language model use tools on this machine, asking before it changes anything."),
+  Command.withSubcommands([run, resume, sessions, show, doctor, tools])
+)
+
+const leaf = (
+  name: string,
+  options: Readonly<Record<string, Options.Options<unknown>>>,
+  maxArguments: number
+): CommandShape => ({ name, options: Object.values(options), maxArguments, subcommands: [] })
+
+/**
+ * The same for the strict reading before it.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const shape: CommandShape = {
+  name: "capstan",
+  options: [],
+  maxArguments: 0,
+  subcommands: [
+    leaf("run", runOptions, 1),
+    leaf("resume", resumeOptions, 1),
+    leaf("sessions", sessionsOptions, 0),
+    leaf("show", showOptions, 1),
+    leaf("doctor", doctorOptions, 0),
+    {
+      name: "tools",
+      options: [],
+      maxArguments: 0,
+      subcommands: [leaf("list", toolsListOptions, 0), leaf("show", toolsListOptions, 1)]
+    }
+  ]
+}

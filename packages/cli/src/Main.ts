@@ -1,0 +1,106 @@
+/**
+ * The whole command line as one program that ends with an exit code.
+ *
+ * @since 0.1.0
+ */
+import * as CliConfig from "@effect/cli/CliConfig"
+import * as Command from "@effect/cli/Command"
+import * as HelpDoc from "@effect/cli/HelpDoc"
+import * as ValidationError from "@effect/cli/ValidationError"
+import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
+import * as NodePath from "@effect/platform-node/NodePath"
+import * as NodeTerminal from "@effect/platform-node/NodeTerminal"
+import * as Cause from "effect/Cause"
+import * as Console from "effect/Console"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as CommandError from "./CommandError.js"
+import * as CommandLine from "./CommandLine.js"
+import * as Commands from "./Commands.js"
+import type { ExitCode } from "./ExitCode.js"
+import * as Host from "./Host.js"
+import * as Signals from "./Signals.js"
+
+const cliLayer = Layer.mergeAll(
+  NodeFileSystem.layer,
+  NodePath.layer,
+  NodeTerminal.layer,
+  CliConfig.layer({ isCaseSensitive: true, showAllNames: false, showTypes: true })
+)
+
+const escapes = new RegExp(`${String.fromCharCode(0x1b)}\\[[0-9;]*m`, "g")
+
+/** `@effect/cli` prints help in colours whoever reads it, and mistakes in several lines, which become one of ours. */
+const quietly = (host: Host.Host["Type"]) => <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Console.consoleWith((console) =>
+    Effect.withConsole(effect, {
+      ...console,
+      log: (...args) => {
+        const text = args.map(String).join(" ")
+        return host.write(`${(host.color ? text : text.replace(escapes, "")).trimEnd()}\n`)
+      },
+      error: () => Effect.void
+    })
+  )
+
+const dispatch = (argv: ReadonlyArray<string>, version: string) =>
+  Effect.gen(function*() {
+    const host = yield* Host.Host
+    const signals = yield* Signals.Signals
+    const args = yield* Either.mapLeft(CommandLine.normalise(Commands.shape, argv), CommandError.usage)
+    const cli = Command.run(Commands.root, { name: "capstan", version, executable: "capstan" })
+    const command = cli(["", "", ...(args.length === 0 ? ["--help"] : args)]).pipe(
+      Effect.catchIf(ValidationError.isValidationError, (error) => CommandError.usage(mistake(error, args))),
+      quietly(host)
+    )
+    yield* Effect.raceFirst(command, Effect.zipRight(signals.ended, CommandError.ended(130, "Interrupted")))
+  })
+
+const mistake = (error: ValidationError.ValidationError, args: ReadonlyArray<string>): string => {
+  const said = CommandError.oneLine(HelpDoc.toAnsiText(error.error).replace(escapes, "")).replace(/[.:]?$/, "")
+  const names = args.slice(0, args.findIndex((word) => word.startsWith("-")))
+  return `${said}. See "${["capstan", ...(names.length === 0 ? args.slice(0, 1) : names)].join(" ")} --help".`
+}
+
+const report = (cause: Cause.Cause<CommandError.CommandError>, verbose: boolean) =>
+  Effect.gen(function*() {
+    const host = yield* Host.Host
+    const failure = Cause.failureOption(cause)
+    if (Option.isSome(failure)) {
+      const { code, message } = failure.value
+      if (message !== "") yield* host.warn(`capstan: ${message}\n`)
+      if (verbose && message !== "") yield* host.warn(`${Cause.pretty(cause, { renderErrorCause: true })}\n`)
+      return code
+    }
+    if (Cause.isInterruptedOnly(cause)) return 130
+    const [defect] = Cause.defects(cause)
+    const said = CommandError.oneLine(defect instanceof Error ? defect.message : String(defect))
+    yield* host.warn(`capstan: internal error: ${said}. Run it again with --verbose and report what it prints.\n`)
+    if (verbose) yield* host.warn(`${Cause.pretty(cause, { renderErrorCause: true })}\n`)
+    return 1
+  })
+
+/**
+ * Runs a command line (without node and script) and says what the process should exit with. Mistakes and failures are one
+ * line on stderr; `--verbose` adds where they come from.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const main = (options: {
+  readonly argv: ReadonlyArray<string>
+  readonly version: string
+}): Promise<ExitCode> =>
+  dispatch(options.argv, options.version).pipe(
+    Effect.exit,
+    Effect.flatMap(Exit.match({
+      onSuccess: () => Effect.succeed<ExitCode>(0),
+      onFailure: (cause) => report(cause, options.argv.includes("--verbose"))
+    })),
+    Effect.provide(Layer.merge(Host.layer, Signals.layer)),
+    Effect.provide(cliLayer),
+    Effect.runPromise
+  )
