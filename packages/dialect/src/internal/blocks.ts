@@ -29,7 +29,7 @@ const angle = code("<")
 const backtick = code("`")
 const newline = code("\n")
 
-export const none = (at: number): Block => ({ calls: [], at })
+const none = (at: number): Block => ({ calls: [], at })
 
 const note = (kind: string, detail: string): ToolCall.Repair => ({ kind, detail })
 
@@ -84,7 +84,7 @@ function* callFollows(tape: Tape, at: number): Reading<boolean> {
 
 const nameCodes = [..."_.:/\\-"].map(code)
 
-export function* readName(tape: Tape, at: number): Reading<{ readonly name: string; readonly end: number }> {
+function* readName(tape: Tape, at: number): Reading<{ readonly name: string; readonly end: number }> {
   let end = at
   while (end - at < 128) {
     const unit = yield* peek(tape, end)
@@ -157,7 +157,7 @@ function* readBroken(tape: Tape, tools: Toolbox, start: number, from: number, ma
 }
 
 /** Takes the closing words behind a call with it. */
-export function* withClosers(tape: Tape, block: Block): Reading<Block> {
+function* withClosers(tape: Tape, block: Block): Reading<Block> {
   if (block.calls.length === 0) return block
   let end = block.at
   for (;;) {
@@ -281,7 +281,7 @@ export function* readFence(
   }
 }
 
-export function* skipSeparators(tape: Tape, at: number): Reading<number> {
+function* skipSeparators(tape: Tape, at: number): Reading<number> {
   for (;;) {
     const unit = yield* peek(tape, at)
     if (!isSpaceCode(unit) && unit !== code(",") && unit !== code(";")) return at

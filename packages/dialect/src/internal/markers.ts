@@ -1,7 +1,7 @@
 import { Words } from "./tape.js"
 
 /** What opens a block that can only be a call. */
-export const callOpeners = [
+const callOpeners = [
   "<tool_call>",
   "<tool_calls>",
   "<function_call>",
@@ -21,7 +21,7 @@ export const callOpeners = [
 ]
 
 /** What closes such a block, or ends an answer behind it. */
-export const callClosers = [
+const callClosers = [
   "</tool_call>",
   "</tool_calls>",
   "</function_call>",
@@ -47,7 +47,7 @@ export const callClosers = [
 ]
 
 /** What stands between a call's name and its arguments. */
-export const separators = [
+const separators = [
   "<｜tool▁sep｜>",
   "[ARGS]",
   "<|tool_call_argument_begin|>",
@@ -112,7 +112,7 @@ export const callLanguages = new Set([
 ])
 
 /** Where a model begins to speak for somebody else: nothing behind it is its own call. */
-export const turnMarkers = [
+const turnMarkers = [
   "### Instruction",
   "### Response",
   "### Human",
