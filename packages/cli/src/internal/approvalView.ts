@@ -1,0 +1,148 @@
+/**
+ * How questions are put to a person. Everything that a model or a tool wrote stands behind a bar, in every row of it, so that
+ * it cannot pass for the program's own words.
+ */
+import type { Question } from "@capstan/core/Approval"
+import type { Risk } from "@capstan/core/Assessment"
+import * as Sanitiser from "@capstan/core/Sanitiser"
+import type { ToolCall } from "@capstan/core/ToolCall"
+import * as Diff from "../Diff.js"
+import { count } from "./callLines.js"
+import { type Line, lineWidth, render, span, type Style, wrap } from "./styledLine.js"
+
+/** Lines of a command or a diff that are shown before somebody asks for all of them. */
+export const shownLines = 160
+
+const bar: Line = [span("  │ ", "yellow")]
+
+const riskStyle: { readonly [Level in Risk]: Style } = { low: "green", medium: "yellow", high: "red" }
+
+const escaped = /(<U\+[0-9A-F]{4,6}>)/
+
+/** What cannot be seen, and is written out, stands out. */
+const marked = (text: string): Line =>
+  Sanitiser.escapeInvisible(text).split(escaped).filter((part) => part !== "")
+    .map((part) => span(part, escaped.test(part) ? "magenta" : undefined))
+
+const behindBar = (lines: ReadonlyArray<Line>, all: boolean): ReadonlyArray<Line> => {
+  const hidden = all ? 0 : Math.max(0, lines.length - shownLines)
+  return [
+    ...lines.slice(0, lines.length - hidden).map((line) => [...bar, ...line]),
+    ...(hidden === 0 ? [] : [[...bar, span(`… ${count(hidden)} lines are not shown; v shows all`, "magenta")]])
+  ]
+}
+
+const textLines = (text: string): ReadonlyArray<Line> => text.replace(/\n$/, "").split("\n").map(marked)
+
+const isLong = (text: string | null): boolean => text !== null && text.split("\n").length > shownLines
+
+/** Whether something is left out until it is asked for. */
+export const isCut = (questions: ReadonlyArray<Question>): boolean =>
+  questions.some(({ detail, preview }) => isLong(detail) || isLong(preview))
+
+const heading = (title: string, columns: number): Line => {
+  const left = `── ${title} `
+  return [span(left + "─".repeat(Math.max(0, Math.min(columns, 80) - lineWidth([span(left)]))), "yellow")]
+}
+
+const questionLines = (question: Question, all: boolean): ReadonlyArray<Line> => {
+  const { detail, mustAsk, preview, risk, summary, tool, warnings } = question
+  const isSaid = detail.trim() === summary.trim()
+  return [
+    [span(Sanitiser.escapeInvisible(tool), "bold"), span(" · "), span(`${risk} risk`, riskStyle[risk])],
+    ...behindBar(textLines(summary.replace(/\s*\n\s*/g, " ")), true).map((line) => line),
+    ...(isSaid ? [] : [bar, ...behindBar(textLines(detail), all)]),
+    ...(preview === null ? [] : [bar, ...behindBar(Diff.lines(preview), all)]),
+    ...warnings.map((warning): Line => [span("  ! ", "red"), ...marked(warning.replace(/\s*\n\s*/g, " "))]),
+    ...(mustAsk ? [[span("  ! ", "red"), span("This is asked every time, whatever was allowed before.")]] : [])
+  ]
+}
+
+const laidOut = (lines: ReadonlyArray<Line>, columns: number): string =>
+  lines.flatMap((line) => {
+    const [first] = line
+    const hanging = first?.text === bar[0]?.text ? bar : first?.text === "  ! " ? [span("    ")] : []
+    return wrap(line, { columns, hanging })
+  }).map((line) => `${render(line, true)}\n`).join("")
+
+/** The whole question; `all`: with nothing left out. */
+export const request = (
+  questions: ReadonlyArray<Question>,
+  options: { readonly columns: number; readonly origin: string; readonly all: boolean }
+): string => {
+  const { all, columns, origin } = options
+  const of = questions.length
+  const [first] = questions
+  const where = first === undefined ? "" : `turn ${first.ref.turn + 1}, answer ${first.ref.iteration + 1}`
+  return laidOut([
+    [],
+    heading(of === 1 ? "Approval needed" : `Approval needed for ${of} calls`, columns),
+    [span(`Asked for by ${Sanitiser.escapeInvisible(origin)} (${where})`, "dim")],
+    ...questions.flatMap((question, index) => [
+      ...(of === 1 ? [] : [[], [span(`Call ${index + 1} of ${of}`, "yellow")]]),
+      ...questionLines(question, all)
+    ]),
+    []
+  ], columns)
+}
+
+/** A question again, short, where each is answered by itself. */
+export const again = (question: Question, index: number, of: number, columns: number): string =>
+  laidOut([
+    [span(`Call ${index + 1} of ${of}: `, "yellow"), span(Sanitiser.escapeInvisible(question.tool), "bold")],
+    ...behindBar(textLines(question.summary.replace(/\s*\n\s*/g, " ")), true)
+  ], columns)
+
+/** Text of somebody else on its own, behind the bar. */
+export const quoted = (text: string, columns: number): string => laidOut(behindBar(textLines(text), true), columns)
+
+export interface Choice {
+  readonly key: string
+  readonly says: string
+}
+
+/** The keys that answer. */
+export const choices = (all: ReadonlyArray<Choice>, columns: number): string => {
+  const rows: Array<Array<Choice>> = [[]]
+  let used = 0
+  for (const choice of all) {
+    const wide = choice.says.length + 6
+    if (used + wide > columns && used > 0) {
+      rows.push([])
+      used = 0
+    }
+    rows.at(-1)?.push(choice)
+    used += wide
+  }
+  return rows.map((row) =>
+    render(row.flatMap(({ key, says }) => [span(`[${key}]`, "bold"), span(` ${says}  `)]), true).trimEnd()
+  ).join("\n") + "\n"
+}
+
+/** A line of the program's own. */
+export const said = (text: string, style: Style, columns: number): string => laidOut([[span(text, style)]], columns)
+
+const shellOperators = /[;&|<>$`(){}\\*?[\]~!\n]/
+
+/**
+ * The narrowest list entry that covers the call again: the very command, the tool within the folder of the path, or the tool.
+ * Undefined: none would (a chain of commands), or it could not be shown as it is.
+ */
+export const entryOf = (question: Question, call: ToolCall | undefined): string | undefined => {
+  if (question.mustAsk) return undefined
+  const { command, path } = call?.arguments ?? {}
+  const entry = typeof command === "string"
+    ? shellOperators.test(command) ? undefined : `${question.tool}(${command.trim()})`
+    : typeof path === "string"
+    ? `${question.tool}(${folderPattern(path)})`
+    : call === undefined ? undefined : question.tool
+  return entry === undefined || entry.includes("\n") || Sanitiser.escapeInvisible(entry) !== entry
+      || Sanitiser.lookAlikes(entry).length > 0
+    ? undefined
+    : entry
+}
+
+const folderPattern = (path: string): string => {
+  const slash = path.lastIndexOf("/")
+  return slash <= 0 || path.slice(0, slash).split("/").includes("..") ? path : `${path.slice(0, slash)}/**`
+}
