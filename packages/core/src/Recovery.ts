@@ -138,9 +138,11 @@ const outcomeOf = (call: BatchCall, { contextOf, tools }: Parameters<typeof clos
   return Option.match(prepared, {
     onNone: () => Effect.succeed(unknown(true)),
     onSome: (prepared) =>
-      Effect.map(
-        prepared.reconcile(contextOf(call)),
-        (output): Outcome => output === undefined ? unknown(true) : { _tag: "Succeeded", content: output.content }
+      prepared.reconcile(contextOf(call)).pipe(
+        Effect.map((output): Outcome =>
+          output === undefined ? unknown(true) : { _tag: "Succeeded", content: output.content }
+        ),
+        Effect.catchAllCause((cause) => Effect.as(Effect.logError("A tool could not reconcile", cause), unknown(true)))
       )
   })
 }
