@@ -119,7 +119,7 @@ export const make = Effect.fn("Anthropic.make")(function*(
       return ModelStream.fromSdk<unknown>({
         provider,
         timeouts,
-        open: (signal) => client.messages.create(params, { signal }),
+        open: anthropicClient.open(client, params),
         failure: anthropicClient.failure(target),
         waitsFor: anthropicResponse.waitsFor
       }).pipe(

@@ -3,7 +3,7 @@ import type { Message } from "@capstan/core/Message"
 import type { ModelDelta } from "@capstan/core/ModelDelta"
 import { ModelProvider, type ModelRequest } from "@capstan/core/ModelProvider"
 import { LLMock } from "@copilotkit/aimock"
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect, it, vi } from "@effect/vitest"
 import * as Config from "effect/Config"
 import * as ConfigProvider from "effect/ConfigProvider"
 import * as Deferred from "effect/Deferred"
@@ -81,6 +81,27 @@ const stop = (stop_reason: string, more: object = {}) => [
   { type: "message_delta", delta: { stop_reason, ...more }, usage: { output_tokens: 42 } },
   { type: "message_stop" }
 ]
+
+/**
+ * Interrupts an answer once it stands still, and fails unless the server sees the end within 100 ms. A busy machine may need
+ * another try; an answer that hangs fails all of them.
+ */
+const closesAtOnce = (handler: typeof hang, ...events: ReadonlyArray<unknown>) =>
+  Effect.gen(function*() {
+    const closed = yield* Deferred.make<void>()
+    const arrived = yield* Deferred.make<void>()
+    const server = yield* serve((response, received) => {
+      handler(() => Effect.runSync(Deferred.succeed(closed, undefined)), ...events)(response, received)
+      if (events.length === 0) Effect.runSync(Deferred.succeed(arrived, undefined))
+    })
+    const fiber = yield* answer(request).pipe(
+      Stream.runForEach(() => Deferred.succeed(arrived, undefined)),
+      Effect.provide(layerFor(server.url)),
+      Effect.fork
+    )
+    yield* Deferred.await(arrived)
+    yield* Fiber.interrupt(fiber).pipe(Effect.zipRight(Deferred.await(closed)), Effect.timeout("100 millis"))
+  }).pipe(Effect.scoped, Effect.retry({ times: 4 }))
 
 const mocked = Effect.acquireRelease(
   Effect.promise(async () => {
@@ -287,33 +308,11 @@ describe("Anthropic", () => {
       expect(textOf(yield* collect(server.url))).toBe("Hi.")
     }))
 
-  it.scopedLive("closes the socket within 100 ms of an interruption", () =>
+  it.live("closes the socket within 100 ms of an interruption, in the middle of an answer and before it", () =>
     Effect.gen(function*() {
-      const closed = yield* Deferred.make<void>()
-      const first = yield* Deferred.make<void>()
-      const server = yield* serve(
-        hang(() => Effect.runSync(Deferred.succeed(closed, undefined)), start, ...text(0, "Hi."))
-      )
-      const fiber = yield* answer(request).pipe(
-        Stream.runForEach(() => Deferred.succeed(first, undefined)),
-        Effect.provide(layerFor(server.url)),
-        Effect.fork
-      )
-      yield* Deferred.await(first)
-      yield* Fiber.interrupt(fiber).pipe(Effect.zipRight(Deferred.await(closed)), Effect.timeout("100 millis"))
-    }))
-
-  it.scopedLive("also while it waits for the first byte", () =>
-    Effect.gen(function*() {
-      const closed = yield* Deferred.make<void>()
-      const arrived = yield* Deferred.make<void>()
-      const server = yield* serve((response) => {
-        response.on("close", () => Effect.runSync(Deferred.succeed(closed, undefined)))
-        Effect.runSync(Deferred.succeed(arrived, undefined))
-      })
-      const fiber = yield* Effect.fork(collect(server.url))
-      yield* Deferred.await(arrived)
-      yield* Fiber.interrupt(fiber).pipe(Effect.zipRight(Deferred.await(closed)), Effect.timeout("100 millis"))
+      yield* closesAtOnce(hang, start, ...text(0, "Hi."))
+      yield* closesAtOnce(hang)
+      yield* closesAtOnce((closed) => (response) => response.on("close", closed))
     }))
 
   it.scopedLive("says which wait was too long", () =>
@@ -424,7 +423,9 @@ describe("Anthropic", () => {
         maxOutput: 64_000,
         prices: { input: expect.any(Number), source: expect.any(String) }
       })
+      const warn = vi.spyOn(console, "warn")
       yield* Stream.runDrain(provider.stream({ ...request, maxOutputTokens: undefined }))
+      expect(warn).not.toHaveBeenCalled()
       yield* Stream.runDrain(provider.stream({ ...request, model: "mystery-9", maxOutputTokens: undefined }))
       expect(server.received).toMatchObject([{ body: { max_tokens: 64_000 } }, { body: { max_tokens: 8_192 } }])
     }))

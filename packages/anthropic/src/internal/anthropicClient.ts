@@ -58,6 +58,12 @@ export const make = (options: ClientOptions): Effect.Effect<Sdk, never, Scope> =
     (dispatcher) => new Client(options, dispatcher)
   )
 
+/** As `messages.create`, which prints its warnings of old models to the console. */
+export const open =
+  (client: Sdk, body: Sdk.Messages.MessageCreateParamsStreaming) =>
+  (signal: AbortSignal): Promise<AsyncIterable<unknown>> =>
+    client.post<AsyncIterable<unknown>>("/v1/messages", { body, stream: true, signal })
+
 /** Our own limits come first. */
 const sdkTimeout = (timeouts: ModelTimeouts.ModelTimeouts): number =>
   Math.min(2_147_483_647, timeouts.connectMillis + timeouts.firstTokenMillis + 60_000)

@@ -45,7 +45,7 @@ export interface Settings {
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
-export interface Reasoning {
+interface Reasoning {
   readonly effort?: "none" | "minimal" | "low" | "medium" | "high" | "xhigh"
   readonly summary?: "auto" | "concise" | "detailed"
 }
