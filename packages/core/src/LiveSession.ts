@@ -4,13 +4,14 @@
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
-import type { JournalError, LeaseError, OpenSession } from "./Journal.js"
+import { JournalError, type LeaseError, type OpenSession } from "./Journal.js"
 import type { JournalRecord } from "./JournalRecord.js"
 import * as SessionState from "./SessionState.js"
 
 /**
  * A session that is open for writing. `append` and `commit` write to the journal first and fold into the state only what
- * was written; writers take turns.
+ * was written; writers take turns. After a write that failed every other fails, too: what is known is no longer what is
+ * stored.
  *
  * @since 0.1.0
  * @category models
@@ -36,11 +37,25 @@ export const make = (
     const rows = yield* open.rows({ after: known.seq })
     const turns = yield* Effect.makeSemaphore(1)
     let state = rows.reduce((state, row) => SessionState.step(state, row.record), known)
+    let closed = false
     const write = (to: OpenSession["append"]) => (records: ReadonlyArray<JournalRecord>) =>
-      turns.withPermits(1)(Effect.uninterruptible(
-        Effect.map(to(records), () => {
-          state = records.reduce(SessionState.step, state)
-        })
-      ))
+      turns.withPermits(1)(Effect.uninterruptible(Effect.suspend(() =>
+        closed ? closedError(open.id) : to(records).pipe(
+          Effect.tapErrorCause(() =>
+            Effect.sync(() => {
+              closed = true
+            })
+          ),
+          Effect.map(() => {
+            state = records.reduce(SessionState.step, state)
+          })
+        )
+      )))
     return { id: open.id, state: () => state, append: write(open.append), commit: write(open.commit) }
+  })
+
+const closedError = (id: string) =>
+  new JournalError({
+    reason: "closed",
+    message: `Session ${id} takes no more records, since an earlier one could not be written. Open it again.`
   })
