@@ -3,6 +3,7 @@ import { version } from "@capstan/core/JournalRecord"
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import { identity } from "effect/Function"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as HashChain from "../HashChain.js"
@@ -145,7 +146,7 @@ export const release = (sql: SqlClient.SqlClient, lease: Lease, wait: Duration.D
           where key = ${lease.key} and epoch = ${lease.epoch} and owner = ${lease.owner}`,
         fromSql
       ),
-      { restore: (effect) => effect, wait }
+      { restore: identity, wait }
     )
   )
 
