@@ -9,6 +9,7 @@ import { type CallRef, keyOf, type ToolCall } from "@capstan/core/ToolCall"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
@@ -87,7 +88,9 @@ export const make = (options: ScreenOptions): Effect.Effect<Screen["Type"], neve
         Effect.flatMap(Clock.currentTimeMillis, (now) => {
           if (event._tag === "ApprovalAsked") asked = event.questions.map(({ ref }) => keyOf(ref))[0]
           if (event._tag === "ApprovalAnswered") asked = undefined
-          return apply(screenState.step(state, event, settings, now))
+          const put = apply(screenState.step(state, event, settings, now))
+          if (event._tag === "TurnStarted") return Effect.zipRight(output.begin, put)
+          return event._tag === "Final" ? Effect.zipRight(put, output.end) : put
         }),
       note: (text) =>
         Effect.suspend(() => apply(screenState.say(state, [[span(textFlow.oneLine(text, options.redactor))]]))),
@@ -108,19 +111,23 @@ export const make = (options: ScreenOptions): Effect.Effect<Screen["Type"], neve
     })
   })
 
-/** Where lines go. `lent`: somebody else writes. */
+/** Where lines go. Between `begin` and `end` a turn runs; `lent`: somebody else writes. */
 interface Output {
+  readonly begin: Effect.Effect<void>
+  readonly end: Effect.Effect<void>
   readonly put: (state: () => screenState.ScreenState, lines: ReadonlyArray<screenState.Out>) => Effect.Effect<void>
   readonly lent: <A, E, R>(use: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 }
 
 const plain = ({ quiet }: ScreenOptions): Effect.Effect<Output, never, Host> =>
   Effect.map(Host, (host) => ({
+    begin: Effect.void,
+    end: Effect.void,
     put: (_state, lines) =>
       Effect.forEach(lines, ({ line, to }) => {
         const text = `${render(line, false)}\n`
         if (to === "answer") return host.write(text)
-        return quiet ? Effect.void : host.warn(text)
+        return quiet || to === "gap" ? Effect.void : host.warn(text)
       }, { discard: true }),
     lent: (use) => use
   }))
@@ -154,10 +161,23 @@ const live = ({ redactor, stream }: ScreenOptions): Effect.Effect<Output, never,
 
     const tick = Effect.suspend(() => isLent ? Effect.void : draw(true))
     yield* Effect.forkScoped(Effect.repeat(tick, Schedule.spaced(tickMillis)))
-    yield* Effect.forkScoped(tty.guarded(Effect.never))
     yield* Effect.addFinalizer(() => draw(false))
+    const scope = yield* Effect.scope
+    let guard: Fiber.Fiber<never> | undefined
 
     return {
+      begin: Effect.suspend(() =>
+        guard === undefined
+          ? Effect.map(Effect.forkIn(tty.guarded(Effect.never), scope), (fiber) => {
+            guard = fiber
+          })
+          : Effect.void
+      ),
+      end: Effect.suspend(() => {
+        const ending = guard === undefined ? Effect.void : Fiber.interrupt(guard)
+        guard = undefined
+        return Effect.zipRight(draw(true), ending)
+      }),
       put: (state, lines) =>
         Effect.flatMap(Clock.currentTimeMillis, (now) => {
           current = state

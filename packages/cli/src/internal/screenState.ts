@@ -11,9 +11,9 @@ import type { CallView } from "./callLines.js"
 import { type Line, plain, span } from "./styledLine.js"
 import * as textFlow from "./textFlow.js"
 
-/** A line that stays: of the answer, or of what happens on the way. */
+/** A line that stays: of the answer, of what happens on the way, or a blank one between both. */
 export interface Out {
-  readonly to: "answer" | "progress"
+  readonly to: "answer" | "progress" | "gap"
   readonly line: Line
 }
 
@@ -79,7 +79,7 @@ const also = ([state, out]: Step, next: (state: ScreenState) => Step): Step => {
 export const say = (state: ScreenState, lines: ReadonlyArray<Line>): Step => [
   { ...state, last: lines.length === 0 ? state.last : "other", blanks: 0 },
   [
-    ...(state.last === "text" && lines.length > 0 ? [{ to: "progress" as const, line: [] }] : []),
+    ...(state.last === "text" && lines.length > 0 ? [{ to: "gap" as const, line: [] }] : []),
     ...lines.map((line) => ({ to: "progress" as const, line }))
   ]
 ]
@@ -93,7 +93,7 @@ const speak = (state: ScreenState, lines: ReadonlyArray<string>, to: Out["to"] =
       if (last === "text") blanks++
       continue
     }
-    if (last === "other") out.push({ to: "progress", line: [] })
+    if (last === "other") out.push({ to: "gap", line: [] })
     for (; blanks > 0; blanks--) out.push({ to, line: [] })
     out.push({ to, line: plain(text) })
     last = "text"
