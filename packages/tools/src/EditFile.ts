@@ -282,6 +282,7 @@ export const tool: Tool.Tool<Sandbox.Sandbox> = Tool.make("edit_file", {
     "Read the file with read_file first and copy old_text exactly, with its indentation; it must occur once, unless replace_all is true. " +
     "Line breaks match whether the file has LF or CRLF. To take whole lines out, end old_text with their line break and send an empty new_text. " +
     "If old_text is not found, the error hands over the text to use. Not for new files or complete rewrites (use write_file).",
+  aliases: ["replace_in_file", "str_replace"],
   parameters: Parameters,
   verbatim: true,
   paths: ({ path }) => [{ path, access: "write" }],

@@ -209,6 +209,7 @@ export const make = (caps: Partial<Caps>): Tool.Tool<Sandbox.Sandbox> =>
       "Use the path of an entry for other tools. If truncated is true there is more: list a folder below, or raise max_entries. " +
       "Hidden names need include_hidden; links are never followed; an entry that cannot be read says why in error. " +
       "Not to read a file (use read_file) and not to find text (use search_files).",
+    aliases: ["list_files", "list_dir", "ls"],
     parameters: parametersOf({ ...defaultCaps, ...caps }),
     safety: "read-only",
     trust: "discovery",

@@ -229,6 +229,7 @@ export const tool: Tool.Tool<Sandbox.Sandbox> = Tool.make("read_file", {
     "are for large files: a file that is too large is refused with its number of lines, and a part ends with a line in " +
     "brackets that says how to get the rest. Binary files come as base64. " +
     "Not for folders (use list_directory) and not to find text in many files (use search_files).",
+  aliases: ["open_file", "view_file", "cat"],
   parameters: Parameters,
   safety: "read-only",
   verbatim: true,

@@ -168,6 +168,7 @@ export const tool: Tool.Tool<Sandbox.Sandbox> = Tool.make("search_files", {
     "Without matches it says so and how to search wider; more matches come with offset. " +
     "Ignored and binary files and files above 1 MiB are left out. " +
     "Not to find files by name (use list_directory) and not to read a known file (use read_file).",
+  aliases: ["grep", "search", "find_in_files"],
   parameters: Parameters,
   safety: "read-only",
   trust: "discovery",

@@ -77,6 +77,7 @@ export const tool: Tool.Tool<Sandbox.Sandbox> = Tool.make("write_file", {
     "Missing folders are made. An existing file must have been read with read_file in this session and be unchanged since, " +
     "otherwise nothing is written. Empty content makes an empty file. " +
     "Not for changing a part of a file (use edit_file), and not for showing text to the user (just answer).",
+  aliases: ["create_file", "save_file"],
   parameters: Parameters,
   verbatim: true,
   paths: ({ path }) => [{ path, access: "write" }],

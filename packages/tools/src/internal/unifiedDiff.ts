@@ -1,4 +1,4 @@
-import { createTwoFilesPatch } from "diff"
+import { createTwoFilesPatch, FILE_HEADERS_ONLY } from "diff"
 
 const contextLines = 3
 /** Beyond this size the work of finding the smallest difference is bounded. */
@@ -17,5 +17,5 @@ export const unifiedDiff = (options: {
     options.after,
     undefined,
     undefined,
-    { context: contextLines, maxEditLength }
-  )?.replace(/^=+\n/, "")
+    { context: contextLines, maxEditLength, headerOptions: FILE_HEADERS_ONLY }
+  )

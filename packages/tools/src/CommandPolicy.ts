@@ -1,0 +1,148 @@
+/**
+ * What a command line would do, told from its grammar: for the risk that is shown, for what runs unasked, and for the
+ * patterns of allow lists. Pure.
+ *
+ * @since 0.1.0
+ */
+import type { PathUse } from "@capstan/core/Tool"
+import * as Coverage from "./internal/coverage.js"
+import * as Dangers from "./internal/dangers.js"
+import { readOnlyUses } from "./internal/readOnly.js"
+import * as ShellCommands from "./internal/shellCommands.js"
+import { dynamic } from "./internal/shellWords.js"
+import { programOf, unfold } from "./internal/unfolding.js"
+
+/** Longer command lines are not read, and not told apart from what cannot be. */
+const maxCharacters = 65_536
+const maxDepth = 8
+const maxScripts = 200
+
+/**
+ * What a command line is: `read-only` does nothing but read the `operands`, `dangerous` can do harm that cannot be undone
+ * or reads secrets, `unknown` holds something that cannot be told before it runs, `normal` is everything else. `reasons` are
+ * sentences for whoever is asked. `operands` are empty unless it is read-only; relative ones start from the folder that the
+ * command runs in.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Judgement {
+  readonly class: "read-only" | "normal" | "dangerous" | "unknown"
+  readonly reasons: ReadonlyArray<string>
+  readonly operands: ReadonlyArray<PathUse>
+}
+
+/** Texts that a shell would read, and how deep they are nested. */
+interface Pending {
+  readonly script: string
+  readonly depth: number
+}
+
+/** What `xargs` adds to its command: what the command line prints itself, or something unknown. */
+const withInput = (list: ReadonlyArray<string>, inner: ReadonlyArray<string>, simple: ShellCommands.Simple) => {
+  if (programOf(list[0] ?? "") !== "xargs") return inner
+  const printed = simple.upstream.flatMap(({ lists = [] }) =>
+    lists.flatMap(([name, ...args]) => name === "echo" || name === "printf" ? args.flatMap((word) => word.split(/\s+/)) : [])
+  )
+  return [...inner, ...(printed.length > 0 ? printed : [dynamic])]
+}
+
+const unknown = (reason: string): ReadonlyArray<Dangers.Finding> => [{ level: "unknown", reason }]
+
+/** What is said of a list of arguments, and what a shell would read because of it. */
+const look = (
+  list: ReadonlyArray<string>,
+  simple: ShellCommands.Simple,
+  depth: number
+): { readonly findings: ReadonlyArray<Dangers.Finding>; readonly scripts: ReadonlyArray<string> } => {
+  const unfolded = unfold(list)
+  const fed = Dangers.fed(list, simple)
+  const embedded = Dangers.embedded(list)
+  const inner = depth >= maxDepth
+    ? [{ findings: unknown("it is nested too deep to be followed"), scripts: [] }]
+    : unfolded.lists.map((one) => look(withInput(list, one, simple), simple, depth + 1))
+  return {
+    findings: [...Dangers.examine(list), ...fed.findings, ...embedded.findings, ...inner.flatMap(({ findings }) => findings)],
+    scripts: [...unfolded.scripts, ...fed.scripts, ...embedded.scripts, ...inner.flatMap(({ scripts }) => scripts)]
+  }
+}
+
+/** In a nested script, what was not known stays so. */
+const asScript = (text: string): string => text.replaceAll(dynamic, "${CAPSTAN_UNKNOWN}")
+
+const findingsOf = (line: string): ReadonlyArray<Dangers.Finding> => {
+  const findings: Array<Dangers.Finding> = []
+  const pending: Array<Pending> = [{ script: line, depth: 0 }]
+  let read = 0
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    const { depth, script } = next
+    if (script.trim() === "") continue
+    if (depth > maxDepth || ++read > maxScripts) return [...findings, ...unknown("it is nested too deep to be followed")]
+    const commands = ShellCommands.read(script)
+    if (commands.errors.length > 0) {
+      findings.push(...unknown(`the shell grammar was not understood (${commands.errors[0] ?? ""})`))
+    }
+    if (commands.forkBomb) findings.push({ level: "dangerous", reason: "a function starts itself without end" })
+    for (const simple of commands.simple) {
+      findings.push(...Dangers.redirected(simple.redirects))
+      if (simple.lists === undefined) findings.push(...unknown("it can come to too many different commands"))
+      for (const list of simple.lists ?? []) {
+        const found = look(list, simple, 0)
+        findings.push(...found.findings)
+        for (const text of found.scripts) {
+          if (text.includes(dynamic)) findings.push(...unknown("a part of a script is only known when it runs"))
+          pending.push({ script: asScript(text), depth: depth + 1 })
+        }
+      }
+    }
+  }
+  return findings
+}
+
+const reasonsAt = (findings: ReadonlyArray<Dangers.Finding>, level: Dangers.Finding["level"]): ReadonlyArray<string> => [
+  ...new Set(findings.filter((finding) => finding.level === level).map(({ reason }) => reason))
+]
+
+/**
+ * What a command line would do. Every simple command in it is judged: in chains, substitutions, functions, heredocs into
+ * shells and behind wrappers like `env`, `xargs`, `find -exec`, `sh -c` and `sudo`.
+ *
+ * @example
+ * import { CommandPolicy } from "@capstan/tools"
+ *
+ * export const harmless = CommandPolicy.judge("git log --format=%h | head -3").class // "normal"
+ * export const reading = CommandPolicy.judge("grep -n TODO src/main.ts").class // "read-only"
+ * export const harmful = CommandPolicy.judge("env rm -r -f ~/").class // "dangerous"
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const judge = (command: string): Judgement => {
+  if (command.length > maxCharacters) {
+    return { class: "unknown", reasons: ["it is too long to be judged"], operands: [] }
+  }
+  if (command.includes(dynamic)) {
+    return { class: "unknown", reasons: ["it holds a NUL character"], operands: [] }
+  }
+  const findings = findingsOf(command)
+  const dangers = reasonsAt(findings, "dangerous")
+  if (dangers.length > 0) return { class: "dangerous", reasons: dangers, operands: [] }
+  const unknowns = reasonsAt(findings, "unknown")
+  if (unknowns.length > 0) return { class: "unknown", reasons: unknowns, operands: [] }
+  const uses = readOnlyUses(command)
+  return uses === undefined
+    ? { class: "normal", reasons: [], operands: [] }
+    : { class: "read-only", reasons: [], operands: uses }
+}
+
+/**
+ * Whether an allow pattern covers a command line: `npm test` covers exactly that, `git diff *` also with any further
+ * arguments, `src/*` within a word what is not a `/`. Quoted stars stand for themselves. Covered is a single simple command, or a chain of
+ * which every part matches; never with a substitution, an assignment, an expansion in command position, or a redirect that
+ * leaves the working directory or goes to something hidden.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const covers = (command: string, pattern: string): boolean =>
+  command.length <= maxCharacters && Coverage.covers(command, pattern)

@@ -1,0 +1,16 @@
+/**
+ * The tools for commands. A further one is one file and one line here.
+ *
+ * @since 0.1.0
+ */
+import type { Sandbox } from "@capstan/core/Sandbox"
+import type { Tool } from "@capstan/core/Tool"
+import * as RunCommand from "./RunCommand.js"
+
+/**
+ * All tools for commands.
+ *
+ * @since 0.1.0
+ * @category tools
+ */
+export const all: ReadonlyArray<Tool<Sandbox>> = [RunCommand.tool]

@@ -1,0 +1,146 @@
+/** Whether a pattern of an allow list covers a command line. */
+import { parse } from "unbash"
+import type { Command, PipelineNode, Redirection, Word, WordPart } from "unbash"
+
+interface Chain {
+  readonly commands: ReadonlyArray<Command>
+  readonly operators: ReadonlyArray<string>
+}
+
+const pipeline = (node: PipelineNode): Chain | undefined => {
+  if (node.type === "Command") return { commands: [node], operators: [] }
+  if (node.type !== "Pipeline" || node.prefixes.length > 0) return undefined
+  const commands = node.commands.flatMap((command) => command.type === "Command" ? [command] : [])
+  return commands.length === node.commands.length ? { commands, operators: node.operators } : undefined
+}
+
+const join = (chains: ReadonlyArray<Chain | undefined>, operators: ReadonlyArray<string>): Chain | undefined =>
+  chains.reduce<Chain | undefined>((done, chain, index) =>
+    done === undefined || chain === undefined
+      ? undefined
+      : index === 0
+      ? chain
+      : {
+        commands: [...done.commands, ...chain.commands],
+        operators: [...done.operators, operators[index - 1] ?? ";", ...chain.operators]
+      }, { commands: [], operators: [] })
+
+/** A command line that is nothing but simple commands, joined; undefined for everything else. */
+const chainOf = (line: string): Chain | undefined => {
+  const script = parse(line)
+  if (script.errors !== undefined && script.errors.length > 0) return undefined
+  if (script.commands.some(({ background }) => background === true)) return undefined
+  const chain = join(
+    script.commands.map(({ command }) =>
+      command.type === "AndOr" ? join(command.commands.map(pipeline), command.operators) : pipeline(command)
+    ),
+    []
+  )
+  return chain?.commands.length === 0 ? undefined : chain
+}
+
+/** Without substitution, and without expansions that can run something. */
+const isQuiet = (part: WordPart): boolean => {
+  switch (part.type) {
+    case "Literal":
+    case "SingleQuoted":
+    case "AnsiCQuoted":
+    case "Glob":
+    case "SimpleExpansion":
+    case "BraceExpansion":
+      return part.type !== "BraceExpansion" || !/[$`]/.test(part.text)
+    case "DoubleQuoted":
+      return part.parts.every(isQuiet)
+    case "ParameterExpansion":
+      return part.prefix === undefined && part.index === undefined && part.operation === undefined
+    default:
+      return false
+  }
+}
+
+const isFixed = (part: WordPart): boolean =>
+  part.type === "Literal" || part.type === "SingleQuoted" || part.type === "AnsiCQuoted" ||
+  (part.type === "DoubleQuoted" && part.parts.every(isFixed))
+
+const fixed = (word: Word): string | undefined => word.parts === undefined || word.parts.every(isFixed) ? word.value : undefined
+
+/** A redirect within the working directory, to nothing that is hidden, or to nowhere. */
+const staysInside = (redirect: Redirection): boolean => {
+  if (redirect.type !== "Redirect" || redirect.target === undefined) return false
+  const target = fixed(redirect.target)
+  if (target === undefined) return false
+  if (redirect.operator === ">&" || redirect.operator === "<&") return /^(?:\d|-)$/.test(target)
+  return target === "/dev/null" || (!/^[/~]/.test(target) && target.split("/").every((segment) => segment === "." || !segment.startsWith(".")))
+}
+
+/** A word of a pattern: a glob whose stars stand for themselves where they are quoted. */
+type PatternWord = { readonly any: true } | { readonly any: false; readonly glob: RegExp; readonly walks: boolean }
+
+const quoteExpression = (text: string): string => text.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&")
+
+const globSource = (text: string): string =>
+  text.replace(/\*|\?|[^*?]+/g, (piece) =>
+    piece === "*" ? "[^/]*" : piece === "?" ? "[^/]" : quoteExpression(piece))
+
+const patternWord = (word: Word): PatternWord | undefined => {
+  if (word.text === "*" || word.text === "**") return { any: true }
+  if (word.parts === undefined) return { any: false, glob: new RegExp(`^${quoteExpression(word.value)}$`, "u"), walks: false }
+  const sources = word.parts.map((part, index) =>
+    part.type === "Glob" && (/^\*{2,}$/.test(part.text) || (part.text === "*" && word.parts?.[index + 1]?.text === "*"))
+      ? "[^]*"
+      : part.type === "Glob"
+      ? globSource(part.text)
+      : isFixed(part)
+      ? quoteExpression(part.type === "DoubleQuoted" ? part.text.slice(1, -1) : "value" in part ? part.value : "")
+      : undefined
+  )
+  return sources.every((source) => source !== undefined)
+    ? { any: false, glob: new RegExp(`^${sources.join("")}$`, "u"), walks: word.text.includes("/") }
+    : undefined
+}
+
+const wordMatches = (pattern: PatternWord, word: Word): boolean => {
+  if (pattern.any) return true
+  const text = fixed(word)
+  return text !== undefined && pattern.glob.test(text) && !(pattern.walks && text.split("/").includes(".."))
+}
+
+const commandMatches = (pattern: Command, command: Command): boolean => {
+  if (command.name === undefined || pattern.name === undefined || command.prefix.length > 0 || pattern.prefix.length > 0) return false
+  if (fixed(command.name) === undefined || fixed(pattern.name) !== pattern.name.text) return false
+  if (fixed(command.name) !== fixed(pattern.name)) return false
+  const args = command.args.flatMap((arg) => arg.type === "Word" ? [arg] : [])
+  const expected = pattern.args.map((arg) => arg.type === "Word" ? patternWord(arg) : undefined)
+  if (args.length !== command.args.length || !args.every((arg) => arg.parts?.every(isQuiet) ?? true)) return false
+  if (!command.redirects.every(staysInside) || pattern.redirects.length > 0) return false
+  const words = expected.flatMap((word) => word === undefined ? [] : [word])
+  if (words.length !== expected.length) return false
+  const last = words.at(-1)
+  const open = last?.any === true
+  const required = open ? words.slice(0, -1) : words
+  return (open ? args.length >= required.length : args.length === required.length) &&
+    required.every((word, index) => {
+      const arg = args[index]
+      return arg !== undefined && wordMatches(word, arg)
+    })
+}
+
+const changesDirectory = ({ commands }: Chain): boolean =>
+  commands.some(({ name }) => /^(?:cd|pushd|popd)$/.test(name?.value ?? ""))
+
+/** Whether every part of a command line is what the pattern says, and nothing else happens. */
+export const covers = (line: string, pattern: string): boolean => {
+  const expected = chainOf(pattern)
+  const chain = chainOf(line)
+  const [only] = expected?.commands ?? []
+  if (expected === undefined || chain === undefined || only === undefined) return false
+  if (changesDirectory(chain) && chain.commands.some(({ redirects }) => redirects.length > 0)) return false
+  if (expected.commands.length === 1) return chain.commands.every((command) => commandMatches(only, command))
+  return chain.commands.length === expected.commands.length &&
+    chain.operators.every((operator, index) => operator === expected.operators[index]) &&
+    chain.commands.every((command, index) => {
+      const part = expected.commands[index]
+      return part !== undefined && commandMatches(part, command)
+    })
+}
+

@@ -1,0 +1,273 @@
+/** What makes a single command dangerous. */
+import { changesSystem, isCredential, isDevice, isSocket, reach } from "./protectedPaths.js"
+import type { Redirect, Simple } from "./shellCommands.js"
+import { dynamic } from "./shellWords.js"
+import { foundCommands, programOf, shells } from "./unfolding.js"
+
+/** Something that is said of a command. */
+export interface Finding {
+  readonly level: "dangerous" | "unknown"
+  readonly reason: string
+}
+
+const dangerous = (reason: string): ReadonlyArray<Finding> => [{ level: "dangerous", reason }]
+const unknown = (reason: string): ReadonlyArray<Finding> => [{ level: "unknown", reason }]
+const nothing: ReadonlyArray<Finding> = []
+
+const shown = (word: string): string => word.replaceAll(dynamic, "…")
+
+const operands = (args: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const end = args.indexOf("--")
+  return end === -1
+    ? args.filter((word) => !word.startsWith("-") || word === "-")
+    : [...operands(args.slice(0, end)), ...args.slice(end + 1)]
+}
+
+/** Whether an option was given: by its letter among others, or by its name or the beginning of it. */
+const has = (args: ReadonlyArray<string>, letters: string, name: string): boolean => {
+  const end = args.indexOf("--")
+  return (end === -1 ? args : args.slice(0, end)).some((word) =>
+    word.startsWith("--")
+      ? word.length > 3 && name.startsWith(word.slice(2))
+      : word.startsWith("-") && [...letters].some((letter) => word.includes(letter))
+  )
+}
+
+const reaching = (program: string, what: string, paths: ReadonlyArray<string>): ReadonlyArray<Finding> =>
+  paths.flatMap((path) => {
+    const where = reach(path)
+    return where === "root"
+      ? dangerous(`${program} ${what} "${shown(path)}" and all below it`)
+      : where === "unknown"
+      ? unknown(`${program} ${what} a place that is only known when it runs ("${shown(path)}")`)
+      : nothing
+  })
+
+const rm = (args: ReadonlyArray<string>): ReadonlyArray<Finding> =>
+  args.includes("--no-preserve-root")
+    ? dangerous("rm is told not to spare the root folder")
+    : has(args, "rR", "recursive")
+    ? reaching("rm", "deletes", operands(args))
+    : nothing
+
+const changing = (program: string) => (args: ReadonlyArray<string>): ReadonlyArray<Finding> => [
+  ...(has(args, "R", "recursive") ? reaching(program, "changes", operands(args).slice(1)) : nothing),
+  ...(program === "chmod" && operands(args).slice(0, 1).some((mode) => /[ugoa]*\+[rwxXt]*s|^0?[2467]\d{3}$/.test(mode))
+    ? dangerous("chmod lets a program run with the rights of its owner")
+    : nothing)
+]
+
+const narrowing =
+  /^-(?:i?name|i?path|i?wholename|i?regex|i?lname|type|size|empty|perm|user|group|inum|[acm](?:time|min)|(?:a|c)?newer(?:..)?|links|maxdepth)$/
+
+const find = (args: ReadonlyArray<string>): ReadonlyArray<Finding> => {
+  const first = args.findIndex((word) => /^(?:-(?![HLPDO])|[(!])/.test(word))
+  const starts = operands(first === -1 ? args : args.slice(0, first))
+  const deletes = args.includes("-delete") ||
+    foundCommands(args).some(([name = ""]) => /^(?:rm|shred|unlink)$/.test(programOf(name)))
+  const paths = starts.length === 0 ? ["."] : starts
+  const searchesKeys = args.some((word) => /^-i?(?:name|path|wholename|regex)$/.test(word)) && args.some(isCredential)
+  return [
+    ...(deletes
+      ? paths.flatMap((path) =>
+        reach(path) === "root" && (/^[/~]/.test(path) || !args.some((word) => narrowing.test(word)))
+          ? dangerous(`find deletes what is below "${shown(path)}"`)
+          : nothing
+      )
+      : nothing),
+    ...(searchesKeys && paths.some((path) => /^[/~]/.test(path) && reach(path) === "root")
+      ? dangerous("find looks for credentials all over the system")
+      : nothing)
+  ]
+}
+
+const writes = (program: string, paths: ReadonlyArray<string>): ReadonlyArray<Finding> =>
+  paths.flatMap((path) =>
+    isDevice(path)
+      ? dangerous(`${program} writes to the device ${path}`)
+      : changesSystem(path)
+      ? dangerous(`${program} writes to ${path}, which changes the system or what runs at the next login`)
+      : nothing
+  )
+
+const dd = (args: ReadonlyArray<string>): ReadonlyArray<Finding> =>
+  writes("dd", args.flatMap((word) => word.startsWith("of=") ? [word.slice(3)] : []))
+
+const moves = (args: ReadonlyArray<string>): ReadonlyArray<Finding> => [
+  ...reaching("mv", "moves", operands(args).slice(0, -1)).filter(({ level }) => level === "dangerous"),
+  ...writes("mv", operands(args).slice(-1))
+]
+
+const listing = (args: ReadonlyArray<string>): boolean => args.some((word) => /^(?:-l|--list|--help|--version|-V)$/.test(word))
+
+const always = (reason: string) => (): ReadonlyArray<Finding> => dangerous(reason)
+const unlessListing = (reason: string) => (args: ReadonlyArray<string>): ReadonlyArray<Finding> =>
+  listing(args) ? nothing : dangerous(reason)
+const onlyWith = (words: RegExp, reason: string) => (args: ReadonlyArray<string>): ReadonlyArray<Finding> =>
+  words.test(args.join(" ")) ? dangerous(reason) : nothing
+
+type Rule = (args: ReadonlyArray<string>) => ReadonlyArray<Finding>
+
+const named = (programs: ReadonlyArray<string>, rule: Rule): ReadonlyArray<readonly [string, Rule]> =>
+  programs.map((program) => [program, rule])
+
+const rules: ReadonlyMap<string, Rule> = new Map<string, Rule>([
+  ["rm", rm],
+  ["grm", rm],
+  ["chmod", changing("chmod")],
+  ["chown", changing("chown")],
+  ["chgrp", changing("chgrp")],
+  ["setfacl", changing("setfacl")],
+  ["find", find],
+  ["dd", dd],
+  ["mv", moves],
+  ...["cp", "install", "ln", "rsync"].map((program): readonly [string, Rule] => [
+    program,
+    (args) => writes(program, operands(args).slice(-1))
+  ]),
+  ...["tee", "truncate", "shred", "sponge"].map((program): readonly [string, Rule] => [
+    program,
+    (args) => writes(program, operands(args))
+  ]),
+  ["sed", (args) => has(args, "i", "in-place") ? writes("sed", operands(args).slice(1)) : nothing],
+  ...named(["mkfs", "mke2fs", "mkswap", "wipefs", "blkdiscard", "fdisk", "sfdisk", "sgdisk", "cfdisk", "parted", "cryptsetup"],
+    unlessListing("it formats or partitions a disk")),
+  ...named(["lvremove", "vgremove", "pvremove"], always("it removes a disk volume")),
+  ["diskutil", onlyWith(/erase|partition|zero/i, "it formats or partitions a disk")],
+  ["zpool", onlyWith(/destroy|labelclear/, "it removes a disk volume")],
+  ...named(["sudo", "su", "doas", "pkexec", "runuser", "gosu", "su-exec", "nsenter", "chroot"],
+    always("it runs with the rights of another user, or outside of its confinement")),
+  ...named(["setcap", "visudo", "usermod", "useradd", "adduser", "passwd", "chpasswd", "insmod", "modprobe", "rmmod", "kexec"],
+    always("it changes users, rights or the kernel")),
+  ...named(["docker", "podman", "nerdctl"],
+    onlyWith(/--privileged|--pid[= ]host|(?:-v|--volume|--mount)[= ](?:\S*source=)?\/(?::|,|\s)|docker\.sock/, "the container gets rights over this machine")),
+  ...named(["shutdown", "reboot", "halt", "poweroff", "killall5"], always("it ends the system")),
+  ["systemctl", onlyWith(/\b(?:poweroff|reboot|halt|kexec|rescue|emergency)\b/, "it ends the system")],
+  ...named(["init", "telinit"], onlyWith(/^[06]$/, "it ends the system")),
+  ["kill", onlyWith(/(?:^|\s)(?:-1|1)$/, "it ends all processes")],
+  ["crontab", unlessListing("it changes what runs by itself")],
+  ...named(["iptables", "ip6tables", "nft", "ufw", "setenforce"], onlyWith(/-F|--flush|flush|disable|^0$/, "it takes protection away")),
+  ...named(["history", "fc"], always("it reads or changes the shell's history")),
+  ["security", onlyWith(/find-|dump-|export/, "it reads stored credentials")],
+  ...named(["secret-tool", "pass", "mimipenguin"], always("it reads stored credentials")),
+  ["gpg", onlyWith(/--export-secret/, "it reads stored credentials")],
+  ["gh", onlyWith(/^auth token/, "it reads stored credentials")],
+  ["gcloud", onlyWith(/print-(?:access|identity)-token/, "it reads stored credentials")],
+  ["kubectl", onlyWith(/^get secrets?\b/, "it reads stored credentials")],
+  ["git", onlyWith(/^credential(?:-\w+)? /, "it reads stored credentials")],
+  ...named(["nc", "ncat", "netcat"], onlyWith(/(?:^|\s)-\w*[ec](?:\s|$)|--(?:sh-)?exec|--lua-exec/, "it gives a shell to the network")),
+  ["socat", onlyWith(/EXEC:|SYSTEM:/i, "it gives a shell to the network")]
+])
+
+/** Programs whose arguments name files without reading them. */
+const doNotRead = new Set([
+  "echo", "printf", "git", "test", "[", "mkdir", "touch", "chmod", "chown", "ls", "stat", "file", "find", "rm", "ssh-keygen",
+  "ssh-add", "ssh", "true", ":", "which", "type", "basename", "dirname", "cd", "export", "unset", "openssl"
+])
+/** Programs whose first operand is an expression. */
+const expressionFirst = new Set(["grep", "egrep", "fgrep", "rg", "ag", "sed", "awk", "gawk", "mawk", "perl", "jq"])
+
+const reads = (program: string, args: ReadonlyArray<string>): ReadonlyArray<Finding> => {
+  if (doNotRead.has(program)) return nothing
+  const skipped = expressionFirst.has(program) && !args.some((word) => /^-[ef]/.test(word)) ? operands(args)[0] : undefined
+  const found = args.find((word) => word !== skipped && isCredential(word))
+  return found === undefined ? nothing : dangerous(`${program} is given credentials or a history (${shown(found)})`)
+}
+
+const interpreters = new Set([
+  "python", "pypy", "perl", "ruby", "node", "nodejs", "deno", "bun", "php", "lua", "luajit", "tclsh", "Rscript", "osascript",
+  "guile", "groovy", "jshell", "ts-node", "tsx"
+])
+const downloaders = new Set(["curl", "wget", "fetch", "aria2c", "http", "https", "lynx", "ftp", "tftp", "nc", "ncat", "netcat", "socat", "scp"])
+const decoders = new Set(["base64", "base32", "basenc", "openssl", "xxd", "uudecode", "gunzip", "gzip", "zcat", "rev"])
+const readers = new Set(["source", ".", "eval", ...shells, ...interpreters])
+
+/** All programs that a command can come to, behind wrappers too, and what they are given. */
+const programsOf = (simple: Simple): ReadonlyArray<string> =>
+  (simple.lists ?? []).flatMap((list) => list.slice(0, 6)).map(programOf)
+
+const isDownload = (simple: Simple): boolean =>
+  programsOf(simple).slice(0, 6).some((program) => downloaders.has(program)) ||
+  simple.redirects.some(({ targets }) => targets.some(isSocket))
+
+/** What a shell or interpreter reads from a pipe, a substitution or the command line, beyond a file. */
+export const fed = (list: ReadonlyArray<string>, simple: Simple): {
+  readonly findings: ReadonlyArray<Finding>
+  readonly scripts: ReadonlyArray<string>
+} => {
+  const [name = "", ...args] = list
+  const program = programOf(name)
+  if (!readers.has(program)) return { findings: nothing, scripts: [] }
+  if (simple.nested.some(isDownload)) return { findings: dangerous(`${program} runs what is downloaded`), scripts: [] }
+  const file = operands(args).find((word) => word !== "-" && !/^\/dev\/(?:stdin|fd\/0)$/.test(word))
+  const readsInput = program !== "eval" && (file === undefined || args.includes("-s")) &&
+    !args.some((word) => /^-[A-Za-z]*[ceEr]$/.test(word) || word === "--version" || word === "--eval")
+  if (!readsInput) return { findings: nothing, scripts: [] }
+  if (simple.upstream.some(isDownload)) return { findings: dangerous(`${program} runs what is downloaded`), scripts: [] }
+  if (simple.upstream.some((before) => programsOf(before).some((other) => decoders.has(other)))) {
+    return { findings: dangerous(`${program} runs what is decoded first and cannot be seen`), scripts: [] }
+  }
+  const literal = simple.upstream.flatMap((before) => [
+    ...before.inputs,
+    ...(before.lists ?? []).flatMap(([first = "", ...rest]) => /^(?:echo|printf)$/.test(first) ? [rest.join(" ")] : [])
+  ])
+  const scripts = shells.has(program) || program === "." || program === "source" ? [...simple.inputs, ...literal] : []
+  const hidden = simple.upstream.length > 0 && literal.length === 0
+  return { findings: hidden ? unknown(`${program} runs what another program prints`) : nothing, scripts }
+}
+
+/** Commands in the code of another language: in quotes, behind a function that runs them. */
+const calls = /(?:system|popen|exec\w*|spawn\w*|run|call|check_output|Popen|qx|shell_exec|passthru)\s*\(?\s*\[?\s*(["'`])(.+?)\1/gs
+
+/** Shell commands in the code that an interpreter is given. */
+export const embedded = (list: ReadonlyArray<string>): {
+  readonly findings: ReadonlyArray<Finding>
+  readonly scripts: ReadonlyArray<string>
+} => {
+  const [name = "", ...args] = list
+  const program = programOf(name)
+  const isAwk = /^(?:[gmn]?awk)$/.test(program)
+  if (!interpreters.has(program) && !isAwk) return { findings: nothing, scripts: [] }
+  const code = args.join("\n")
+  return {
+    findings: [
+      ...(/\bfork\b/.test(code) && /\bwhile\b|\bfor\b|\bloop\b/.test(code) ? dangerous(`${program} starts itself without end`) : nothing),
+      ...(/rmtree\(\s*["'](?:\/|~)["']|rmSync\(\s*["'](?:\/|~)["']|rm_rf\(?\s*["'](?:\/|~)["']/.test(code)
+        ? dangerous(`${program} deletes "/" or the home folder and all below it`)
+        : nothing),
+      ...(/socket/i.test(code) && /dup2|\/bin\/(?:ba)?sh|pty\.spawn/.test(code) ? dangerous(`${program} gives a shell to the network`) : nothing)
+    ],
+    scripts: [...code.matchAll(calls)].flatMap(([, , script]) => script === undefined ? [] : [script])
+  }
+}
+
+/** What is said of redirects. */
+export const redirected = (redirects: ReadonlyArray<Redirect>): ReadonlyArray<Finding> =>
+  redirects.flatMap(({ operator, targets }) =>
+    targets.flatMap((target) =>
+      isSocket(target)
+        ? dangerous("it is connected to the network by the shell")
+        : operator.includes(">")
+        ? writes("a redirect", [target])
+        : isCredential(target)
+        ? dangerous(`credentials or a history are read (${shown(target)})`)
+        : nothing
+    )
+  )
+
+/** What is said of one argument list, not looking into what it runs in turn. */
+export const examine = (list: ReadonlyArray<string>): ReadonlyArray<Finding> => {
+  const [name, ...args] = list
+  if (name === undefined) return nothing
+  if (name.includes(dynamic) || /[*?[]./.test(name)) {
+    const asDeletion = rm(args).filter(({ level }) => level === "dangerous")
+    return [...asDeletion, ...unknown(`which program runs is only known when it runs ("${shown(name)}")`)]
+  }
+  const program = programOf(name)
+  const rule = rules.get(program) ?? rules.get(program.split(".")[0] ?? program)
+  return [...(rule?.(args) ?? nothing), ...reads(program, args)].map((finding) =>
+    finding.reason.startsWith("it ") || finding.reason.startsWith("the container")
+      ? { ...finding, reason: `${program}: ${finding.reason}` }
+      : finding
+  )
+}
