@@ -14,6 +14,7 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import type { JournalRecord } from "./JournalRecord.js"
+import * as Sanitiser from "./Sanitiser.js"
 
 /**
  * A record as it stands in the log: `seq` counts from 1 without gaps, `at` in milliseconds since the epoch.
@@ -120,7 +121,7 @@ export const titleOf = (records: ReadonlyArray<JournalRecord>): string | undefin
   for (const record of records) {
     if (record._tag !== "TurnStarted") continue
     const text = record.content.flatMap((part) => part.type === "text" ? [part.text] : []).join(" ")
-    const line = text.replace(/\s+/g, " ").trim()
+    const line = Sanitiser.sanitise(text).text.replace(/\s+/g, " ").trim()
     return line.length <= 80 ? line : `${[...line].slice(0, 79).join("")}…`
   }
   return undefined
@@ -158,25 +159,37 @@ export const layerMemory: Layer.Layer<Journal> = Layer.sync(Journal, () => {
       return Effect.succeed(session)
     })
 
-  const write = (session: MemorySession) => (records: ReadonlyArray<JournalRecord>) =>
-    Effect.map(Clock.currentTimeMillis, (at) => {
-      for (const record of records) session.rows.push({ seq: session.rows.length + 1, at, record })
+  const openSession = (id: string, session: MemorySession) =>
+    Effect.gen(function*() {
+      let open = true
+      yield* Effect.addFinalizer(() =>
+        Effect.sync(() => {
+          open = false
+        })
+      )
+      const write = (records: ReadonlyArray<JournalRecord>) =>
+        Effect.flatMap(Clock.currentTimeMillis, (at) => {
+          if (!open) return new JournalError({ reason: "closed", message: `Session ${id} was closed. Open it again.` })
+          for (const record of records) session.rows.push({ seq: session.rows.length + 1, at, record })
+          return Effect.void
+        })
+      return {
+        id,
+        epoch: 1,
+        rows: ({ after }: { readonly after: number }) => Effect.sync(() => session.rows.slice(after)),
+        append: write,
+        commit: write
+      }
     })
 
   return {
     open: ({ project, session: id }) =>
-      Effect.map(
+      Effect.flatMap(
         Effect.acquireRelease(acquire(id, project), (session) =>
           Effect.sync(() => {
             session.held = false
           })),
-        (session) => ({
-          id,
-          epoch: 1,
-          rows: ({ after }: { readonly after: number }) => Effect.sync(() => session.rows.slice(after)),
-          append: write(session),
-          commit: write(session)
-        })
+        (session) => openSession(id, session)
       ),
     read: ({ session: id }) =>
       Effect.suspend(() => {
