@@ -58,7 +58,9 @@ const Report = Schema.parseJson(Schema.Struct({
 export const start = (task: Task) =>
   Effect.gen(function*() {
     const child = yield* Effect.acquireRelease(
-      Effect.sync(() => spawn(process.execPath, [program, JSON.stringify(task)], { stdio: ["pipe", "pipe", "inherit"] })),
+      Effect.sync(() =>
+        spawn(process.execPath, [program, JSON.stringify(task)], { stdio: ["pipe", "pipe", "inherit"] })
+      ),
       (child) => Effect.sync(() => child.kill("SIGKILL"))
     )
     const reports = yield* Queue.unbounded<Option.Option<typeof Report.Type>>()

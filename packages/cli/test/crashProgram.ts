@@ -50,7 +50,7 @@ const run = ({ folder, point }: (typeof task.cases)[number]) =>
       folder,
       script: script(task.shape, task.wait === true ? waiting : Effect.void),
       machine: task.shape === "command" ? "node" : "fake",
-      points: point === undefined ? [] : [CrashPoint[point.when](point.n, arrive)]
+      points: point === undefined ? [] : [{ when: point.when, place: point.n, happens: arrive }]
     })),
     Effect.catchAll((error) =>
       say({ error: error._tag, message: error.message, ...("reason" in error ? { reason: error.reason } : {}) })
