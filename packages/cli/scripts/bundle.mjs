@@ -45,18 +45,25 @@ const { outputFiles } = await build({
   external,
   plugins: [sources],
   treeShaking: true,
-  minify: true,
-  keepNames: true,
+  minifySyntax: true,
+  minifyWhitespace: true,
   legalComments: "linked",
   chunkNames: "chunk-[hash]",
   logLevel: "warning"
 })
 
 const toCommonJs = async (text) => {
-  const { code } = await transform(text, { format: "cjs", platform: "node", target, minify: true })
+  const { code } = await transform(text, {
+    format: "cjs",
+    platform: "node",
+    target,
+    minifySyntax: true,
+    minifyWhitespace: true
+  })
   return code
     .replace(/require\("(\.\/[^"]+)\.js"\)/g, "require(\"$1.cjs\")")
-    .replace(/import\("(\.\/[^"]+)\.js"\)/g, "Promise.resolve().then(()=>require(\"$1.cjs\"))")
+    .replace(/\bimport\("(\.\/[^"]+)\.js"\)/g, "Promise.resolve().then(()=>require(\"$1.cjs\"))")
+    .replace(/\bimport\(/g, "importOutside(")
 }
 
 await fs.rm(folder, { recursive: true, force: true })
@@ -76,5 +83,4 @@ const { code } = await transform(await fs.readFile(path.join(cli, "src", "bin.ts
 await fs.writeFile(entry, code)
 await fs.chmod(entry, 0o755)
 
-// The caches hold what a run has compiled: the help, and whatever else is loaded without being used.
-execFileSync(process.execPath, [path.join(folder, "load.cjs"), "--write-caches"], { stdio: "inherit" })
+execFileSync(process.execPath, [path.join(folder, "load.cjs")], { stdio: "inherit" })

@@ -1,21 +1,25 @@
 /**
  * Loads the chunks of the bundle, with V8's code cache where it fits this version of Node (elsewhere they are compiled as
- * usual). `node load.cjs --write-caches` writes the caches.
+ * usual). As a program it writes these caches, and the help of each command, which is printed from then on without loading
+ * anything.
  */
 "use strict"
 const fs = require("node:fs")
-const Module = require("node:module")
 const path = require("node:path")
 const vm = require("node:vm")
 
-const outside = Module.createRequire(__filename)
+const { version } = require("@capstan/cli/package.json")
 const loaded = new Map()
 const scripts = new Map()
-const importOutside = vm.constants?.USE_MAIN_CONTEXT_DEFAULT_LOADER
 
-const readCache = (file) => {
+/** Code with a cache cannot import by itself; what it imports is beside the bundle. */
+const importOutside = (specifier) => import(specifier)
+
+const wrap = (code) => `(function(exports,require,module,__filename,__dirname,importOutside){${code}\n})`
+
+const cacheOf = (filename) => {
   try {
-    return fs.readFileSync(`${file}.cache`)
+    return fs.readFileSync(`${filename}.cache`)
   } catch {
     return undefined
   }
@@ -25,34 +29,65 @@ const load = (name) => {
   const known = loaded.get(name)
   if (known !== undefined) return known.exports
   const filename = path.join(__dirname, name)
-  const script = new vm.Script(Module.wrap(fs.readFileSync(filename, "utf8")), {
-    filename,
-    cachedData: readCache(filename),
-    importModuleDynamically: importOutside
-  })
-  const module = { exports: {}, filename, loaded: false }
+  const script = new vm.Script(wrap(fs.readFileSync(filename, "utf8")), { filename, cachedData: cacheOf(filename) })
+  const module = { exports: {} }
   loaded.set(name, module)
   scripts.set(filename, script)
-  const inside = (specifier) => specifier.startsWith("./chunk-") || specifier.startsWith("./Main") ||
-      fs.existsSync(path.join(__dirname, specifier)) && specifier.startsWith("./")
-    ? load(specifier.slice(2))
-    : outside(specifier)
-  script.runInThisContext()(module.exports, Object.assign(inside, outside), module, filename, __dirname)
+  script.runInThisContext()(module.exports, requireInside, module, filename, __dirname, importOutside)
   return module.exports
 }
 
-const writeCaches = async () => {
-  const { main } = load("Main.cjs")
-  const write = process.stdout.write
-  process.stdout.write = (_text, ...rest) => (rest.find((f) => typeof f === "function")?.(), true)
-  await main({ argv: ["run", "--help"], version: "0" })
-  process.stdout.write = write
-  for (const name of fs.readdirSync(__dirname)) {
-    if (name.endsWith(".cjs") && name !== "load.cjs") load(name)
+const requireInside = Object.assign(
+  (specifier) => specifier.startsWith("./") && specifier.endsWith(".cjs") ? load(specifier.slice(2)) : require(specifier),
+  require
+)
+
+const escapes = /\u001B\[[0-9;]*m/g
+
+/** What is printed by a command line, as to a terminal with colours. */
+const printedBy = async (argv) => {
+  const { write } = process.stdout
+  let text = ""
+  process.stdout.write = (chunk, done) => {
+    text += chunk
+    if (typeof done === "function") done()
+    return true
   }
-  for (const [filename, script] of scripts) fs.writeFileSync(`${filename}.cache`, script.createCachedData())
-  process.exit(0)
+  await load("Main.cjs").main({ argv, version, color: true })
+  process.stdout.write = write
+  return text
 }
 
-if (require.main === module) void writeCaches()
-else module.exports = { main: (options) => load("Main.cjs").main(options) }
+/** The help of every command is the same each time: it is printed once, here. */
+const writeHelp = async () => {
+  const { commands } = load("Main.cjs")
+  const texts = {}
+  for (const words of commands) texts[words.join(" ")] = await printedBy([...words, "--help"])
+  fs.writeFileSync(path.join(__dirname, "help.json"), JSON.stringify(texts))
+}
+
+const writeCaches = () => {
+  for (const name of fs.readdirSync(__dirname)) {
+    if (name.endsWith(".cjs") && name !== path.basename(__filename)) load(name)
+  }
+  for (const [filename, script] of scripts) fs.writeFileSync(`${filename}.cache`, script.createCachedData())
+}
+
+const helpOf = (argv) => {
+  const last = argv.at(-1)
+  const words = last === "--help" || last === "-h" ? argv.slice(0, -1) : argv.length === 0 ? argv : undefined
+  if (words === undefined) return undefined
+  const text = JSON.parse(fs.readFileSync(path.join(__dirname, "help.json"), "utf8"))[words.join(" ")]
+  const color = process.stdout.isTTY === true && (process.env.NO_COLOR ?? "") === ""
+  return text === undefined || color ? text : text.replace(escapes, "")
+}
+
+const main = async (options) => {
+  const help = helpOf(options.argv)
+  if (help === undefined) return load("Main.cjs").main(options)
+  process.stdout.write(help)
+  return 0
+}
+
+if (require.main === module) void writeHelp().then(writeCaches).then(() => process.exit(0))
+else module.exports = { main }

@@ -54,6 +54,17 @@ const flagsOf = (usage: Usage.Usage): ReadonlyArray<Flag> => {
 }
 
 /**
+ * The words that lead to each command, the root's (none) first.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const paths = (root: CommandShape): ReadonlyArray<ReadonlyArray<string>> => [
+  [],
+  ...root.subcommands.flatMap((sub) => paths(sub).map((words) => [sub.name, ...words]))
+]
+
+/**
  * The name nearest to what was written: the fewest letters to insert, leave out, change or swap, if they are few enough for
  * a slip.
  *

@@ -15,6 +15,7 @@ import * as ToolLoop from "@capstan/core/ToolLoop"
 import * as ToolRegistry from "@capstan/core/ToolRegistry"
 import * as NodeSandbox from "@capstan/node/NodeSandbox"
 import * as SqlJournal from "@capstan/sql/SqlJournal"
+import * as CommandTools from "@capstan/tools/CommandTools"
 import * as FileTools from "@capstan/tools/FileTools"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -35,7 +36,7 @@ import { Signals } from "./Signals.js"
  * @since 0.1.0
  * @category models
  */
-export const builtIn = FileTools.all
+export const builtIn = [...FileTools.all, ...CommandTools.all]
 
 /**
  * The journal of a place.

@@ -24,6 +24,26 @@ import type { ExitCode } from "./ExitCode.js"
 import * as Host from "./Host.js"
 import * as Signals from "./Signals.js"
 
+/**
+ * A command line without node and script. `color` shows help in colours wherever it goes.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface MainOptions {
+  readonly argv: ReadonlyArray<string>
+  readonly version: string
+  readonly color?: boolean
+}
+
+/**
+ * The words of every command, for what is made of all of them.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export const commands: ReadonlyArray<ReadonlyArray<string>> = CommandLine.paths(Commands.shape)
+
 const cliLayer = Layer.mergeAll(
   NodeFileSystem.layer,
   NodePath.layer,
@@ -33,36 +53,45 @@ const cliLayer = Layer.mergeAll(
 
 const escapes = new RegExp(`${String.fromCharCode(0x1b)}\\[[0-9;]*m`, "g")
 
-/** `@effect/cli` prints help in colours whoever reads it, and mistakes in several lines, which become one of ours. */
-const quietly = (host: Host.Host["Type"]) => <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+/**
+ * `@effect/cli` prints help in colours whoever reads it, with half of the command in its usage, and mistakes in several
+ * lines, which become one of ours.
+ */
+const quietly = (host: Host.Host["Type"], color: boolean, words: ReadonlyArray<string>) => <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Console.consoleWith((console) =>
     Effect.withConsole(effect, {
       ...console,
       log: (...args) => {
-        const text = args.map(String).join(" ")
-        return host.write(`${(host.color ? text : text.replace(escapes, "")).trimEnd()}\n`)
+        const text = args.map(String).join(" ").replace(/(?<=\$ )[a-z]+(?= |$)/m, words.join(" "))
+        return host.write(`${(color ? text : text.replace(escapes, "")).trimEnd()}\n`)
       },
       error: () => Effect.void
     })
   )
 
-const dispatch = (argv: ReadonlyArray<string>, version: string) =>
+const dispatch = (options: MainOptions) =>
   Effect.gen(function*() {
     const host = yield* Host.Host
     const signals = yield* Signals.Signals
+    const { argv, version } = options
     const args = yield* Either.mapLeft(CommandLine.normalise(Commands.shape, argv), CommandError.usage)
     const cli = Command.run(Commands.root, { name: "capstan", version, executable: "capstan" })
     const command = cli(["", "", ...(args.length === 0 ? ["--help"] : args)]).pipe(
       Effect.catchIf(ValidationError.isValidationError, (error) => CommandError.usage(mistake(error, args))),
-      quietly(host)
+      quietly(host, options.color ?? host.color, wordsOf(args))
     )
     yield* Effect.raceFirst(command, Effect.zipRight(signals.ended, CommandError.ended(130, "Interrupted")))
   })
 
+/** The command that is meant, as it is typed. */
+const wordsOf = (args: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const end = args.findIndex((word) => word.startsWith("-"))
+  return ["capstan", ...args.slice(0, end === -1 ? args.length : end)]
+}
+
 const mistake = (error: ValidationError.ValidationError, args: ReadonlyArray<string>): string => {
   const said = CommandError.oneLine(HelpDoc.toAnsiText(error.error).replace(escapes, "")).replace(/[.:]?$/, "")
-  const names = args.slice(0, args.findIndex((word) => word.startsWith("-")))
-  return `${said}. See "${["capstan", ...(names.length === 0 ? args.slice(0, 1) : names)].join(" ")} --help".`
+  return `${said}. See "${wordsOf(args).join(" ")} --help".`
 }
 
 const report = (cause: Cause.Cause<CommandError.CommandError>, verbose: boolean) =>
@@ -84,17 +113,14 @@ const report = (cause: Cause.Cause<CommandError.CommandError>, verbose: boolean)
   })
 
 /**
- * Runs a command line (without node and script) and says what the process should exit with. Mistakes and failures are one
+ * Runs a command line and says what the process should exit with. Mistakes and failures are one
  * line on stderr; `--verbose` adds where they come from.
  *
  * @since 0.1.0
  * @category constructors
  */
-export const main = (options: {
-  readonly argv: ReadonlyArray<string>
-  readonly version: string
-}): Promise<ExitCode> =>
-  dispatch(options.argv, options.version).pipe(
+export const main = (options: MainOptions): Promise<ExitCode> =>
+  dispatch(options).pipe(
     Effect.exit,
     Effect.flatMap(Exit.match({
       onSuccess: () => Effect.succeed<ExitCode>(0),

@@ -7,6 +7,7 @@ import type { ModelProvider } from "@capstan/core/ModelProvider"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as fs from "node:fs"
 import * as path from "node:path"
@@ -55,6 +56,24 @@ export const choose = (options: {
     }
   })
 
+/**
+ * The flags, or where they choose no model, those that name the one which is given: so a session goes on with its own.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const orRecorded = <Flags extends ModelFlags>(
+  flags: Flags,
+  recorded: { readonly provider: string; readonly model: string } | undefined
+): ModelFlags => {
+  const isChosen = [flags.model, flags.provider, flags.baseUrl].some(Option.isSome)
+  if (isChosen || recorded === undefined) return flags
+  const { model, provider } = recorded
+  return URL.canParse(provider)
+    ? { ...flags, baseUrl: Option.some(provider), model: Option.some(`compatible/${model}`) }
+    : { ...flags, model: Option.some(`${provider}/${model}`) }
+}
+
 const vendor = (choice: Extract<ModelChoice.ModelChoice, { readonly _tag: "Vendor" }>): ChosenProvider => {
   const { baseUrl, key, model, provider } = choice
   const settings = { model, apiKey: Redacted.make(key), ...(baseUrl === undefined ? {} : { baseUrl }) }
@@ -70,13 +89,21 @@ const compatible = (
   Effect.gen(function*() {
     const { baseUrl, key } = choice
     const model = choice.model ?? (yield* firstModel(baseUrl, key))
-    const settings = { baseUrl, model, ...(key === undefined ? {} : { apiKey: Redacted.make(key) }) }
+    // The address is what a resumed session has to know of its provider.
+    const settings = { baseUrl, model, provider: withoutUser(baseUrl), ...(key === undefined ? {} : { apiKey: Redacted.make(key) }) }
     const layer = Effect.map(
       Effect.promise(() => import("@capstan/openai/OpenAiCompatible")),
       (OpenAiCompatible) => OpenAiCompatible.layer(settings)
     )
     return { provider: "compatible", model, layer: Layer.unwrapEffect(layer) }
   })
+
+const withoutUser = (address: string): string => {
+  const url = new URL(address)
+  url.username = ""
+  url.password = ""
+  return url.href
+}
 
 const firstModel = (baseUrl: string, key: string | undefined): Effect.Effect<string, CommandError.CommandError> =>
   LocalServers.models({ baseUrl, key, timeout: "10 seconds" }).pipe(

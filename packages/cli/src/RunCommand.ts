@@ -5,25 +5,19 @@
  */
 import type { RecoveryChoice } from "@capstan/core/Recovery"
 import type { ConfigurationError, UnfinishedError } from "@capstan/core/RunError"
-import { Sandbox } from "@capstan/core/Sandbox"
 import * as ToolLoop from "@capstan/core/ToolLoop"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import type * as Approvals from "./Approvals.js"
 import * as Ask from "./Ask.js"
 import * as CommandError from "./CommandError.js"
-import * as Composition from "./Composition.js"
 import * as ExitCode from "./ExitCode.js"
 import type { SessionFlags } from "./Flags.js"
 import { Host } from "./Host.js"
 import * as JsonOutput from "./JsonOutput.js"
-import * as Places from "./Places.js"
-import * as Providers from "./Providers.js"
-import * as Renderer from "./Renderer.js"
+import { Screen } from "./Screen.js"
+import * as Session from "./Session.js"
 import type { Signals } from "./Signals.js"
 import * as Turns from "./Turns.js"
-import * as Ulid from "./Ulid.js"
-import * as Weakened from "./Weakened.js"
 
 /**
  * The flags of `run` beyond those of a session.
@@ -85,37 +79,25 @@ export const drive = (
       isJson && error.message !== "" ? host.write(JsonOutput.line(JsonOutput.failure(error, session))) : Effect.void
 
     yield* Effect.gen(function*() {
-      const places = yield* Places.find({ cwd: Option.getOrUndefined(flags.cwd) })
-      const provider = yield* Providers.choose({ flags, data: places.data })
-      const attended = host.terminal && !flags.quiet && !isJson
-      const prompt = attended ? yield* promptOf(host) : undefined
+      const { attended, id, layer, places } = yield* Session.make({ flags, silent: isJson })
+      session = id
       yield* Effect.provide(
         Effect.gen(function*() {
-          const lines = Weakened.make(flags, yield* Sandbox)
-          yield* Effect.forEach(lines, (line) => host.warn(`! ${CommandError.oneLine(line)}\n`))
-          const id = Option.isSome(flags.resume)
-            ? (yield* Places.session({ id: flags.resume.value, root: places.root })).id
-            : yield* Ulid.make
-          session = id
-          const stream = flags.stream || (!flags.noStream && host.terminal)
-          const renderer = flags.streamJson
-            ? JsonOutput.events(host)
-            : flags.json
-            ? JsonOutput.silent
-            : Renderer.plain({ host, stream, quiet: flags.quiet })
           const { choice, ...message } = turn
+          const renderer = flags.streamJson ? JsonOutput.events(host) : flags.json ? JsonOutput.silent : yield* Screen
           const driven = Turns.run({ session: id, workspace: places.root, ...message }, renderer)
           const result = yield* driven.pipe(
             Effect.catchTag("UnfinishedError", (error) =>
               Effect.zipRight(recover(error, { choice, attended, workspace: places.root }), driven)),
-            Effect.catchTag("ConfigurationError", (error) => nothingToDo(error, turn.message === undefined, id)),
+            Effect.catchTag("ConfigurationError", (error) =>
+              nothingToDo(error, turn.message === undefined, id)),
             Effect.mapError((error) => error._tag === "CommandError" ? error : CommandError.ofRunError(error))
           )
           const code = ExitCode.ofTurn(result, { attended })
           if (isJson) yield* host.write(JsonOutput.line(JsonOutput.result(result, code)))
           if (code !== 0) return yield* CommandError.ended(code, result.end)
         }),
-        Composition.layer({ places, flags, provider: provider.layer, prompt })
+        layer
       )
     }).pipe(Effect.tapError(told))
   })
@@ -154,5 +136,3 @@ const askedChoice = (error: UnfinishedError) =>
       answers: ["partial", "discard"]
     })
   })
-
-const promptOf = (_host: Host["Type"]): Effect.Effect<Approvals.Prompt | undefined> => Effect.succeed(undefined)

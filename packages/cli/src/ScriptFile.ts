@@ -93,4 +93,4 @@ export const layer = (file: string): Effect.Effect<Layer.Layer<ModelProvider>, C
           })
         )
         : toStep(entry)
-    }))
+    }, { model: { id: file } }))

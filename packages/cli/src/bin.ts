@@ -18,7 +18,7 @@ const load = async (): Promise<typeof import("./Main.js")> => {
   }
 }
 
-const { version }: { readonly version: string } = require("../package.json")
+const { version }: { readonly version: string } = require("@capstan/cli/package.json")
 const argv = process.argv.slice(2)
 
 if (argv.length === 1 && argv[0] === "--version") {
