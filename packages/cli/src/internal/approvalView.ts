@@ -47,11 +47,11 @@ const heading = (title: string, columns: number): Line => {
 
 const questionLines = (question: Question, all: boolean): ReadonlyArray<Line> => {
   const { detail, mustAsk, preview, risk, summary, tool, warnings } = question
-  const isSaid = detail.trim() === summary.trim()
+  const isSaid = summary.includes(detail)
   return [
     [span(Sanitiser.escapeInvisible(tool), "bold"), span(" · "), span(`${risk} risk`, riskStyle[risk])],
-    ...behindBar(textLines(summary.replace(/\s*\n\s*/g, " ")), true).map((line) => line),
-    ...(isSaid ? [] : [bar, ...behindBar(textLines(detail), all)]),
+    ...(isSaid ? [] : [...behindBar(textLines(summary.replace(/\s*\n\s*/g, " ")), true), bar]),
+    ...behindBar(textLines(detail), all),
     ...(preview === null ? [] : [bar, ...behindBar(Diff.lines(preview), all)]),
     ...warnings.map((warning): Line => [span("  ! ", "red"), ...marked(warning.replace(/\s*\n\s*/g, " "))]),
     ...(mustAsk ? [[span("  ! ", "red"), span("This is asked every time, whatever was allowed before.")]] : [])

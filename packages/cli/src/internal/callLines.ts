@@ -6,7 +6,7 @@ import type { Redactor } from "@capstan/core/Redaction"
 import type { CallRef, ToolCall } from "@capstan/core/ToolCall"
 import type { TurnResult } from "@capstan/core/TurnResult"
 import * as Diff from "../Diff.js"
-import { type Line, span, type Style } from "./styledLine.js"
+import { type Line, shrinking, span, type Style } from "./styledLine.js"
 import * as textFlow from "./textFlow.js"
 
 export interface CallView {
@@ -30,7 +30,7 @@ const tails = { good: 3, bad: 12 } as const
 /** Lines of a diff that stay under a call that nobody was asked about. */
 const diffLines = 40
 
-const gutter = span("  │ ", "dim")
+export const gutter = span("  │ ", "dim")
 
 /** A time for people: `340 ms`, `3.4 s`, `2 min 5 s`. */
 export const duration = (millis: number): string => {
@@ -115,7 +115,7 @@ export const settled = (call: CallView, redactor: Redactor): ReadonlyArray<Line>
   const isGood = outcome._tag === "Succeeded"
   const title: Line = [
     span(`${glyph} `, style),
-    span(titleOf(call)),
+    shrinking(titleOf(call)),
     details(call, ran ? [duration(durationMillis)] : []),
     ...(first === "" ? [] : [span(`: ${first}`, style)])
   ]

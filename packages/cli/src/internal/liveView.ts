@@ -5,7 +5,7 @@
 import type { Redactor } from "@capstan/core/Redaction"
 import { type CallView, count, details, duration, tail, titleOf } from "./callLines.js"
 import { outputLines, type ScreenState } from "./screenState.js"
-import { cut, type Line, plain, span, wrap } from "./styledLine.js"
+import { cut, type Line, plain, shrinking, shrunk, span, wrap } from "./styledLine.js"
 import * as textFlow from "./textFlow.js"
 
 export interface Size {
@@ -27,10 +27,10 @@ const elapsed = (millis: number): string => duration(millis < 1_000 ? 0 : Math.f
   .replace(/^0 ms$/, "0 s")
 
 const titleLine = (call: CallView, now: number): Line => {
-  if (call.settled !== undefined) return [span("· ", "dim"), span(titleOf(call)), details(call, ["done"])]
+  if (call.settled !== undefined) return [span("· ", "dim"), shrinking(titleOf(call)), details(call, ["done"])]
   return call.startedAt === undefined
-    ? [span("○ ", "dim"), span(titleOf(call)), details(call, [])]
-    : [span(`${spinner(now)} `, "cyan"), span(titleOf(call)), details(call, [elapsed(now - call.startedAt)])]
+    ? [span("○ ", "dim"), shrinking(titleOf(call)), details(call, [])]
+    : [span(`${spinner(now)} `, "cyan"), shrinking(titleOf(call)), details(call, [elapsed(now - call.startedAt)])]
 }
 
 const isRunning = ({ settled, startedAt }: CallView): boolean => startedAt !== undefined && settled === undefined
@@ -73,5 +73,5 @@ export const rows = (
   const room = Math.max(0, height - below.length - 1)
   const text = above.length > room ? above.slice(above.length - room) : above
   const gap = text.length > 0 && state.last === "other" ? [[]] : []
-  return [...gap, ...text, ...below].map((line) => cut(line, columns))
+  return [...gap, ...text, ...below].map((line) => cut(shrunk(line, columns), columns))
 }

@@ -1,7 +1,8 @@
 /**
  * Keeps the last rows of a terminal up to date: each change writes over them in one go, and lines that stay scroll up above.
  */
-import { type Line, lineWidth, render, wrap } from "./styledLine.js"
+import { gutter } from "./callLines.js"
+import { type Line, lineWidth, render, shrunk, span, wrap } from "./styledLine.js"
 
 /** What stands at the bottom now, and for which width it was drawn. */
 export interface Painted {
@@ -20,7 +21,12 @@ const frame = (text: string): string => `${escape}?2026h${escape}?25l${text}${es
 const height = ({ columns, rows }: Painted, now: number): number =>
   rows.reduce((sum, { width }) => sum + (now < columns ? Math.max(1, Math.ceil(width / Math.max(1, now))) : 1), 0)
 
-const hangingOf = (line: Line): Line => line[0]?.text === "  │ " ? line.slice(0, 1) : line[0]?.text.length === 2 ? [{ text: "  ", style: undefined }] : []
+/** Rows of a line after its first: behind the bar that it began with, or under the text after its mark. */
+const hangingOf = (line: Line): Line => {
+  const [first] = line
+  if (first?.text === gutter.text) return [gutter]
+  return line.length > 1 && first?.text.length === 2 ? [span("  ")] : []
+}
 
 /** The text that brings the terminal from what is painted to `live`, with `stay` above it. */
 export const paint = (
@@ -35,7 +41,7 @@ export const paint = (
   if (isSame || (stay.length === 0 && rows.length === 0 && before.rows.length === 0)) return [after, ""]
   const up = height(before, columns) - 1
   const top = `\r${up > 0 ? `${escape}${up}A` : ""}`
-  const kept = stay.flatMap((line) => wrap(line, { columns, hanging: hangingOf(line), words: true }))
+  const kept = stay.flatMap((line) => wrap(shrunk(line, columns), { columns, hanging: hangingOf(line), words: true }))
   const clear = `${escape}2K`
   const text = [
     ...kept.map((line) => `${clear}${render(line, true)}\n`),

@@ -76,13 +76,14 @@ const also = ([state, out]: Step, next: (state: ScreenState) => Step): Step => {
 }
 
 /** Lines that are not the answer. A blank line sets them apart from text. */
-export const say = (state: ScreenState, lines: ReadonlyArray<Line>): Step => [
-  { ...state, last: lines.length === 0 ? state.last : "other", blanks: 0 },
-  [
-    ...(state.last === "text" && lines.length > 0 ? [{ to: "gap" as const, line: [] }] : []),
-    ...lines.map((line) => ({ to: "progress" as const, line }))
+export const say = (state: ScreenState, lines: ReadonlyArray<Line>): Step =>
+  lines.length === 0 ? only(state) : [
+    { ...state, last: "other", blanks: 0 },
+    [
+      ...(state.last === "text" ? [{ to: "gap" as const, line: [] }] : []),
+      ...lines.map((line) => ({ to: "progress" as const, line }))
+    ]
   ]
-]
 
 /** Lines of the answer. Blank lines at its beginning and its end are left out. */
 const speak = (state: ScreenState, lines: ReadonlyArray<string>, to: Out["to"] = "answer"): Step => {

@@ -9,6 +9,8 @@ export type Style = "bold" | "dim" | "red" | "green" | "yellow" | "cyan" | "mage
 export interface Span {
   readonly text: string
   readonly style: Style | undefined
+  /** What may be cut for the rest of its line to fit. */
+  readonly shrinks?: boolean
 }
 
 export type Line = ReadonlyArray<Span>
@@ -24,6 +26,8 @@ const codes: { readonly [Name in Style]: number } = {
 }
 
 export const span = (text: string, style?: Style): Span => ({ text, style })
+
+export const shrinking = (text: string): Span => ({ text, style: undefined, shrinks: true })
 
 export const plain = (text: string): Line => [span(text)]
 
@@ -82,6 +86,18 @@ export const cut = (line: Line, columns: number): Line => {
     out.push(span(kept, style))
   }
   return out
+}
+
+const minShrunk = 12
+
+/** The line with its shrinking piece cut, if that makes it fit. */
+export const shrunk = (line: Line, columns: number): Line => {
+  const over = lineWidth(line) - columns
+  if (over <= 0) return line
+  return line.flatMap((piece) => {
+    const left = width(piece.text) - over
+    return piece.shrinks === true && left >= minShrunk ? cut([piece], left) : [piece]
+  })
 }
 
 /**
