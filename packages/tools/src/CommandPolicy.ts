@@ -7,6 +7,7 @@
 import type { PathUse } from "@capstan/core/Tool"
 import * as Coverage from "./internal/coverage.js"
 import * as Dangers from "./internal/dangers.js"
+import * as Feeding from "./internal/feeding.js"
 import { readOnlyUses } from "./internal/readOnly.js"
 import * as ShellCommands from "./internal/shellCommands.js"
 import { dynamic } from "./internal/shellWords.js"
@@ -56,8 +57,8 @@ const look = (
   depth: number
 ): { readonly findings: ReadonlyArray<Dangers.Finding>; readonly scripts: ReadonlyArray<string> } => {
   const unfolded = unfold(list)
-  const fed = Dangers.fed(list, simple)
-  const embedded = Dangers.embedded(list)
+  const fed = Feeding.fed(list, simple)
+  const embedded = Feeding.embedded(list)
   const inner = depth >= maxDepth
     ? [{ findings: unknown("it is nested too deep to be followed"), scripts: [] }]
     : unfolded.lists.map((one) => look(withInput(list, one, simple), simple, depth + 1))
@@ -83,6 +84,7 @@ const findingsOf = (line: string): ReadonlyArray<Dangers.Finding> => {
       findings.push(...unknown(`the shell grammar was not understood (${commands.errors[0] ?? ""})`))
     }
     if (commands.forkBomb) findings.push({ level: "dangerous", reason: "a function starts itself without end" })
+    findings.push(...Feeding.runsDownloads(commands.simple))
     for (const simple of commands.simple) {
       findings.push(...Dangers.redirected(simple.redirects))
       if (simple.lists === undefined) findings.push(...unknown("it can come to too many different commands"))

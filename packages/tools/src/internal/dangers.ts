@@ -1,8 +1,8 @@
 /** What makes a single command dangerous. */
 import { changesSystem, isCredential, isDevice, isSocket, reach } from "./protectedPaths.js"
-import type { Redirect, Simple } from "./shellCommands.js"
+import type { Redirect } from "./shellCommands.js"
 import { dynamic } from "./shellWords.js"
-import { foundCommands, programOf, shells } from "./unfolding.js"
+import { foundCommands, programOf } from "./unfolding.js"
 
 /** Something that is said of a command. */
 export interface Finding {
@@ -10,13 +10,14 @@ export interface Finding {
   readonly reason: string
 }
 
-const dangerous = (reason: string): ReadonlyArray<Finding> => [{ level: "dangerous", reason }]
-const unknown = (reason: string): ReadonlyArray<Finding> => [{ level: "unknown", reason }]
+export const dangerous = (reason: string): ReadonlyArray<Finding> => [{ level: "dangerous", reason }]
+export const unknown = (reason: string): ReadonlyArray<Finding> => [{ level: "unknown", reason }]
 const nothing: ReadonlyArray<Finding> = []
 
 const shown = (word: string): string => word.replaceAll(dynamic, "…")
 
-const operands = (args: ReadonlyArray<string>): ReadonlyArray<string> => {
+/** What of arguments are no options. */
+export const operands = (args: ReadonlyArray<string>): ReadonlyArray<string> => {
   const end = args.indexOf("--")
   return end === -1
     ? args.filter((word) => !word.startsWith("-") || word === "-")
@@ -174,73 +175,6 @@ const reads = (program: string, args: ReadonlyArray<string>): ReadonlyArray<Find
   return found === undefined ? nothing : dangerous(`${program} is given credentials or a history (${shown(found)})`)
 }
 
-const interpreters = new Set([
-  "python", "pypy", "perl", "ruby", "node", "nodejs", "deno", "bun", "php", "lua", "luajit", "tclsh", "Rscript", "osascript",
-  "guile", "groovy", "jshell", "ts-node", "tsx"
-])
-const downloaders = new Set(["curl", "wget", "fetch", "aria2c", "http", "https", "lynx", "ftp", "tftp", "nc", "ncat", "netcat", "socat", "scp"])
-const decoders = new Set(["base64", "base32", "basenc", "openssl", "xxd", "uudecode", "gunzip", "gzip", "zcat", "rev"])
-const readers = new Set(["source", ".", "eval", ...shells, ...interpreters])
-
-/** All programs that a command can come to, behind wrappers too, and what they are given. */
-const programsOf = (simple: Simple): ReadonlyArray<string> =>
-  (simple.lists ?? []).flatMap((list) => list.slice(0, 6)).map(programOf)
-
-const isDownload = (simple: Simple): boolean =>
-  programsOf(simple).slice(0, 6).some((program) => downloaders.has(program)) ||
-  simple.redirects.some(({ targets }) => targets.some(isSocket))
-
-/** What a shell or interpreter reads from a pipe, a substitution or the command line, beyond a file. */
-export const fed = (list: ReadonlyArray<string>, simple: Simple): {
-  readonly findings: ReadonlyArray<Finding>
-  readonly scripts: ReadonlyArray<string>
-} => {
-  const [name = "", ...args] = list
-  const program = programOf(name)
-  if (!readers.has(program)) return { findings: nothing, scripts: [] }
-  if (simple.nested.some(isDownload)) return { findings: dangerous(`${program} runs what is downloaded`), scripts: [] }
-  const file = operands(args).find((word) => word !== "-" && !/^\/dev\/(?:stdin|fd\/0)$/.test(word))
-  const readsInput = program !== "eval" && (file === undefined || args.includes("-s")) &&
-    !args.some((word) => /^-[A-Za-z]*[ceEr]$/.test(word) || word === "--version" || word === "--eval")
-  if (!readsInput) return { findings: nothing, scripts: [] }
-  if (simple.upstream.some(isDownload)) return { findings: dangerous(`${program} runs what is downloaded`), scripts: [] }
-  if (simple.upstream.some((before) => programsOf(before).some((other) => decoders.has(other)))) {
-    return { findings: dangerous(`${program} runs what is decoded first and cannot be seen`), scripts: [] }
-  }
-  const literal = simple.upstream.flatMap((before) => [
-    ...before.inputs,
-    ...(before.lists ?? []).flatMap(([first = "", ...rest]) => /^(?:echo|printf)$/.test(first) ? [rest.join(" ")] : [])
-  ])
-  const scripts = shells.has(program) || program === "." || program === "source" ? [...simple.inputs, ...literal] : []
-  const hidden = simple.upstream.length > 0 && literal.length === 0
-  return { findings: hidden ? unknown(`${program} runs what another program prints`) : nothing, scripts }
-}
-
-/** Commands in the code of another language: in quotes, behind a function that runs them. */
-const calls = /(?:system|popen|exec\w*|spawn\w*|run|call|check_output|Popen|qx|shell_exec|passthru)\s*\(?\s*\[?\s*(["'`])(.+?)\1/gs
-
-/** Shell commands in the code that an interpreter is given. */
-export const embedded = (list: ReadonlyArray<string>): {
-  readonly findings: ReadonlyArray<Finding>
-  readonly scripts: ReadonlyArray<string>
-} => {
-  const [name = "", ...args] = list
-  const program = programOf(name)
-  const isAwk = /^(?:[gmn]?awk)$/.test(program)
-  if (!interpreters.has(program) && !isAwk) return { findings: nothing, scripts: [] }
-  const code = args.join("\n")
-  return {
-    findings: [
-      ...(/\bfork\b/.test(code) && /\bwhile\b|\bfor\b|\bloop\b/.test(code) ? dangerous(`${program} starts itself without end`) : nothing),
-      ...(/rmtree\(\s*["'](?:\/|~)["']|rmSync\(\s*["'](?:\/|~)["']|rm_rf\(?\s*["'](?:\/|~)["']/.test(code)
-        ? dangerous(`${program} deletes "/" or the home folder and all below it`)
-        : nothing),
-      ...(/socket/i.test(code) && /dup2|\/bin\/(?:ba)?sh|pty\.spawn/.test(code) ? dangerous(`${program} gives a shell to the network`) : nothing)
-    ],
-    scripts: [...code.matchAll(calls)].flatMap(([, , script]) => script === undefined ? [] : [script])
-  }
-}
-
 /** What is said of redirects. */
 export const redirected = (redirects: ReadonlyArray<Redirect>): ReadonlyArray<Finding> =>
   redirects.flatMap(({ operator, targets }) =>
@@ -259,7 +193,7 @@ export const redirected = (redirects: ReadonlyArray<Redirect>): ReadonlyArray<Fi
 export const examine = (list: ReadonlyArray<string>): ReadonlyArray<Finding> => {
   const [name, ...args] = list
   if (name === undefined) return nothing
-  if (name.includes(dynamic) || /[*?[]./.test(name)) {
+  if (name.includes(dynamic) || (/[*?[]/.test(name) && !/^\[\[?$/.test(name))) {
     const asDeletion = rm(args).filter(({ level }) => level === "dangerous")
     return [...asDeletion, ...unknown(`which program runs is only known when it runs ("${shown(name)}")`)]
   }

@@ -1,6 +1,6 @@
 /** The simple commands of a command line, wherever they stand in it. */
 import { forEachChild, parse } from "unbash"
-import type { Command, Redirection, SyntaxNode, Word } from "unbash"
+import type { Assignment, Command, Redirection, SyntaxNode, Word, WordPart } from "unbash"
 import { argumentLists, resolve, type Variables } from "./shellWords.js"
 
 /** Where a command reads from or writes to. `targets` are what the word can come to. */
@@ -36,6 +36,9 @@ interface Context {
   readonly inputs: ReadonlyArray<string>
 }
 
+/** Deeper trees are not walked. */
+const maxDepth = 200
+
 /** What variables are set to anywhere in the script; loops count as assignments. */
 const variablesOf = (root: SyntaxNode): Variables => {
   const found = new Map<string, ReadonlyArray<string>>()
@@ -43,16 +46,17 @@ const variablesOf = (root: SyntaxNode): Variables => {
     const values = words.flatMap((word) => resolve(word, found))
     found.set(name, [...new Set([...found.get(name) ?? [], ...values])].slice(0, 8))
   }
-  const visit = (node: SyntaxNode): void => {
+  const visit = (node: SyntaxNode, depth: number): void => {
+    if (depth > maxDepth) return
     if (node.type === "Assignment") {
       add(node.name, node.value.type === "Word" ? [node.value] : node.value.elements)
     }
     if ((node.type === "For" || node.type === "Select") && node.wordlist !== undefined) {
       add(node.name.value, node.wordlist)
     }
-    forEachChild(node, visit)
+    forEachChild(node, (child) => visit(child, depth + 1))
   }
-  visit(root)
+  visit(root, 0)
   return found
 }
 
@@ -76,14 +80,23 @@ const targetsOf = (redirects: ReadonlyArray<Redirection>, variables: Variables):
 const bombs = (name: string, body: SyntaxNode): boolean => {
   let calls = 0
   let side = false
-  const visit = (node: SyntaxNode): void => {
+  const visit = (node: SyntaxNode, depth: number): void => {
+    if (depth > maxDepth) return
     if (node.type === "Command" && node.name?.value === name) calls++
     if (node.type === "Statement" && node.background === true) side = true
     if (node.type === "Pipeline" && node.commands.length > 1) side = true
-    forEachChild(node, visit)
+    forEachChild(node, (child) => visit(child, depth + 1))
   }
-  visit(body)
+  visit(body, 0)
   return calls > 0 && side
+}
+
+/** `name=value` among the arguments, as one word. */
+const asWord = ({ end, name, pos, text, value }: Assignment): Word => {
+  if (value.type === "ArrayValue") return { type: "Word", text, value: text, pos, end }
+  const start: WordPart = { type: "Literal", text: `${name}=`, value: `${name}=`, pos, end }
+  const rest: ReadonlyArray<WordPart> = value.parts ?? [{ type: "Literal", text: value.text, value: value.value, pos, end }]
+  return { type: "Word", text, value: `${name}=${value.value}`, pos, end, parts: [start, ...rest] }
 }
 
 /** Reads a command line. */
@@ -93,12 +106,11 @@ export const read = (script: string): Commands => {
   const simple: Array<Simple> = []
   const errors: Array<string> = []
   let forkBomb = false
+  let depth = 0
 
   const words = (command: Command): ReadonlyArray<Word> => [
     ...(command.name === undefined ? [] : [command.name]),
-    ...command.args.map((arg): Word =>
-      arg.type === "Word" ? arg : { type: "Word", text: arg.text, value: arg.text, pos: arg.pos, end: arg.end }
-    )
+    ...command.args.map((arg) => arg.type === "Word" ? arg : asWord(arg))
   ]
 
   /** Answers the commands that were added. */
@@ -124,6 +136,16 @@ export const read = (script: string): Commands => {
   }
 
   const visit = (node: SyntaxNode, context: Context): void => {
+    if (depth >= maxDepth) {
+      errors.push("nested too deep")
+      return
+    }
+    depth++
+    visitNode(node, context)
+    depth--
+  }
+
+  const visitNode = (node: SyntaxNode, context: Context): void => {
     switch (node.type) {
       case "Script":
         errors.push(...(node.errors ?? []).map(({ message }) => message))
