@@ -28,6 +28,12 @@ const run = Command.make(
   (flags) => Effect.flatMap(Effect.promise(() => import("./RunCommand.js")), ({ run }) => run(flags))
 ).pipe(Command.withDescription("Does one task in the current folder and ends."))
 
+const chat = Command.make(
+  "chat",
+  Flags.session,
+  (flags) => Effect.flatMap(Effect.promise(() => import("./ChatCommand.js")), ({ chat }) => chat(flags))
+).pipe(Command.withDescription("Talks with a model that has tools, until you leave."))
+
 const resumeOptions = {
   ...runOptions,
   partial: Options.boolean("partial").pipe(
@@ -90,7 +96,7 @@ const tools = Command.make("tools").pipe(
  */
 export const root = Command.make("capstan").pipe(
   Command.withDescription("Lets a language model use tools on this machine, asking before it changes anything."),
-  Command.withSubcommands([run, resume, sessions, show, doctor, tools])
+  Command.withSubcommands([run, chat, resume, sessions, show, doctor, tools])
 )
 
 const leaf = (
@@ -111,6 +117,7 @@ export const shape: CommandShape = {
   maxArguments: 0,
   subcommands: [
     leaf("run", runOptions, 1),
+    leaf("chat", Flags.session, 0),
     leaf("resume", resumeOptions, 1),
     leaf("sessions", sessionsOptions, 0),
     leaf("show", showOptions, 1),

@@ -39,7 +39,7 @@ export class EditorError extends Schema.TaggedError<EditorError>("@capstan/cli/E
 /**
  * The terminal that a person sits at. `size` is what it has now. `key` waits for the next key that is pressed from then on:
  * a character, or `enter`, `escape`, `backspace`. `line` is a line with the usual editing keys and `history` (latest first);
- * several lines that are pasted come as one. `edit` opens the person's editor. While `guarded` runs, keys do not show and
+ * Tab completes to the `words` that begin like it; several lines that are pasted come as one. `edit` opens the person's editor. While `guarded` runs, keys do not show and
  * are forgotten. Ctrl-C is the signal that it always is, except in `line`; `interrupt` sends that signal. `resumed` counts how often the program was
  * stopped and taken up again, after which the screen is another.
  *
@@ -53,6 +53,7 @@ export class Tty extends Context.Tag("@capstan/cli/Tty")<Tty, {
     readonly prompt: string
     readonly initial?: string
     readonly history?: ReadonlyArray<string>
+    readonly words?: ReadonlyArray<string>
   }) => Effect.Effect<LineInput>
   readonly edit: (options: { readonly text: string; readonly name: string }) => Effect.Effect<string, EditorError>
   readonly guarded: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
@@ -139,7 +140,7 @@ const make = Effect.sync(() => {
     })
   })
 
-  const line = (options: { readonly prompt: string; readonly initial?: string; readonly history?: ReadonlyArray<string> }) =>
+  const line = (options: Parameters<Tty["Type"]["line"]>[0]) =>
     Effect.async<LineInput>((resume) => {
       const reader = readline.createInterface({
         input: stdin,
@@ -147,6 +148,10 @@ const make = Effect.sync(() => {
         terminal: true,
         prompt: options.prompt,
         history: [...options.history ?? []],
+        completer: (begun: string) => [
+          begun === "" ? [] : (options.words ?? []).filter((word) => word.startsWith(begun)),
+          begun
+        ],
         removeHistoryDuplicates: true
       })
       const lines: Array<string> = []
@@ -162,7 +167,10 @@ const make = Effect.sync(() => {
       reader.on("line", (text) => {
         lines.push(text)
         clearTimeout(timer)
-        timer = setTimeout(() => done({ _tag: "Line", text: lines.join("\n") }), pasteMillis)
+        // The last of several lines may wait for its end; then the rest comes with it.
+        timer = setTimeout(() => {
+          if (reader.line === "") done({ _tag: "Line", text: lines.join("\n") })
+        }, pasteMillis)
       })
       reader.on("SIGINT", () => {
         stdout.write("\n")
