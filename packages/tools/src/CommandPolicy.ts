@@ -43,7 +43,9 @@ interface Pending {
 const withInput = (list: ReadonlyArray<string>, inner: ReadonlyArray<string>, simple: ShellCommands.Simple) => {
   if (programOf(list[0] ?? "") !== "xargs") return inner
   const printed = simple.upstream.flatMap(({ lists = [] }) =>
-    lists.flatMap(([name, ...args]) => name === "echo" || name === "printf" ? args.flatMap((word) => word.split(/\s+/)) : [])
+    lists.flatMap(([name, ...args]) =>
+      name === "echo" || name === "printf" ? args.flatMap((word) => word.split(/\s+/)) : []
+    )
   )
   return [...inner, ...(printed.length > 0 ? printed : [dynamic])]
 }
@@ -63,7 +65,12 @@ const look = (
     ? [{ findings: unknown("it is nested too deep to be followed"), scripts: [] }]
     : unfolded.lists.map((one) => look(withInput(list, one, simple), simple, depth + 1))
   return {
-    findings: [...Dangers.examine(list), ...fed.findings, ...embedded.findings, ...inner.flatMap(({ findings }) => findings)],
+    findings: [
+      ...Dangers.examine(list),
+      ...fed.findings,
+      ...embedded.findings,
+      ...inner.flatMap(({ findings }) => findings)
+    ],
     scripts: [...unfolded.scripts, ...fed.scripts, ...embedded.scripts, ...inner.flatMap(({ scripts }) => scripts)]
   }
 }
@@ -78,7 +85,9 @@ const findingsOf = (line: string): ReadonlyArray<Dangers.Finding> => {
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
     const { depth, script } = next
     if (script.trim() === "") continue
-    if (depth > maxDepth || ++read > maxScripts) return [...findings, ...unknown("it is nested too deep to be followed")]
+    if (depth > maxDepth || ++read > maxScripts) {
+      return [...findings, ...unknown("it is nested too deep to be followed")]
+    }
     const commands = ShellCommands.read(script)
     if (commands.errors.length > 0) {
       findings.push(...unknown(`the shell grammar was not understood (${commands.errors[0] ?? ""})`))
@@ -101,7 +110,10 @@ const findingsOf = (line: string): ReadonlyArray<Dangers.Finding> => {
   return findings
 }
 
-const reasonsAt = (findings: ReadonlyArray<Dangers.Finding>, level: Dangers.Finding["level"]): ReadonlyArray<string> => [
+const reasonsAt = (
+  findings: ReadonlyArray<Dangers.Finding>,
+  level: Dangers.Finding["level"]
+): ReadonlyArray<string> => [
   ...new Set(findings.filter((finding) => finding.level === level).map(({ reason }) => reason))
 ]
 

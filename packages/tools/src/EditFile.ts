@@ -123,7 +123,9 @@ const notFound = (file: TextFile, known: FileRead, { new_text, old_text }: Argum
     const hidden = hiddenCharacters(passage.text).length > 0
       ? " It has hidden characters there: change the lines around them instead, or write the file anew."
       : ""
-    const where = passage.last < passage.first ? "" : ` The closest is ${lineRange(passage.first, passage.last)}:\n${passage.text.replace(/\n$/, "")}\n`
+    const where = passage.last < passage.first
+      ? ""
+      : ` The closest is ${lineRange(passage.first, passage.last)}:\n${passage.text.replace(/\n$/, "")}\n`
     return ToolFailure.notFound(
       "old_text",
       `old_text is not in ${display}; nothing was written.${where === "" ? " " : where}${passage.difference}${hidden}`,
@@ -132,9 +134,8 @@ const notFound = (file: TextFile, known: FileRead, { new_text, old_text }: Argum
   })
 
 const ambiguous = (file: TextFile, places: ReadonlyArray<Reads.Lines>) => {
-  const around = places.slice(0, placesShown).map(([first, last]) =>
-    Closest.numbered(file.text, first - 1, last + 1)
-  ).join("\n...\n")
+  const around = places.slice(0, placesShown).map(([first, last]) => Closest.numbered(file.text, first - 1, last + 1))
+    .join("\n...\n")
   return ToolFailure.execution(
     `old_text is in ${file.display} ${places.length} times: ${
       Closest.nameLines(places, placesShown)
@@ -150,7 +151,13 @@ const linesOfPlaces = (text: string, places: ReadonlyArray<Snippet.Place>): Read
 }
 
 /** Fails where an edit touches lines that were not seen; they are shown, and then count as read. */
-const requireSeen = (file: TextFile, known: FileRead, touched: ReadonlyArray<Reads.Lines>, call: CallContext, path: string) =>
+const requireSeen = (
+  file: TextFile,
+  known: FileRead,
+  touched: ReadonlyArray<Reads.Lines>,
+  call: CallContext,
+  path: string
+) =>
   Effect.gen(function*() {
     const gaps = touched.flatMap((lines) => Reads.unseen(known, lines))
     const [first] = gaps
@@ -162,9 +169,9 @@ const requireSeen = (file: TextFile, known: FileRead, touched: ReadonlyArray<Rea
     if (show) yield* call.recordRead(Reads.add(known, now, [first]))
     return yield* Effect.fail<ToolFailure.ToolFailure>({
       _tag: "StaleFile",
-      message: `File was not read before editing at ${Closest.nameLines(gaps, placesShown)} of ${file.display}. Nothing was written.${
-        show ? ` There it says, which now counts as read:\n${shown}` : ""
-      }`,
+      message: `File was not read before editing at ${
+        Closest.nameLines(gaps, placesShown)
+      } of ${file.display}. Nothing was written.${show ? ` There it says, which now counts as read:\n${shown}` : ""}`,
       suggestedFix: show
         ? "If the change is still right, send it again."
         : `Read these lines: read_file ${JSON.stringify({ path, start_line: first[0], end_line: first[1] })}.`,
@@ -209,7 +216,9 @@ const report = (display: string, before: string, edit: Edit): string => {
     })
     : []
   const left = empty.length > 0
-    ? ` Line ${empty.slice(0, placesShown).join(", ")} is now empty: if it should go too, edit again with its line break in old_text.`
+    ? ` Line ${
+      empty.slice(0, placesShown).join(", ")
+    } is now empty: if it should go too, edit again with its line break in old_text.`
     : ""
   const around = after.slice(0, placesShown).map(([first, last]) =>
     Closest.numbered(edit.text, first - linesAround, Math.min(last, first + 2 * linesAround) + linesAround)

@@ -171,7 +171,7 @@ const listing = (
 
 /** The listing with as many entries, from the first on, as the budget holds. */
 const withinBudget = (path: string, found: ReadonlyArray<Entry>, maxEntries: number, budget: number): string => {
-  const entries = [...found.slice(0, maxEntries)].sort(byPath)
+  const entries = found.slice(0, maxEntries).sort(byPath)
   const whole = listing(path, entries, maxEntries, found.length > maxEntries ? "max_entries" : null)
   if (byteLength(whole) <= budget) return whole
   // The number of entries takes at most as many digits as here, so what is counted fits.
@@ -182,7 +182,9 @@ const withinBudget = (path: string, found: ReadonlyArray<Entry>, maxEntries: num
     if (used > budget) break
     kept++
   }
-  return kept === 0 && entries.length === 0 ? whole : listing(path, entries.slice(0, kept), maxEntries, "max_output_bytes")
+  return kept === 0 && entries.length === 0
+    ? whole
+    : listing(path, entries.slice(0, kept), maxEntries, "max_output_bytes")
 }
 
 const handler = (args: Arguments, call: CallContext) =>
@@ -204,7 +206,8 @@ const handler = (args: Arguments, call: CallContext) =>
  */
 export const make = (caps: Partial<Caps>): Tool.Tool<Sandbox.Sandbox> =>
   Tool.make("list_directory", {
-    description: "Lists a folder as one JSON object: entries with name, path, type (file, dir, symlink), size_bytes, sorted by path. " +
+    description:
+      "Lists a folder as one JSON object: entries with name, path, type (file, dir, symlink), size_bytes, sorted by path. " +
       "Example: {\"path\":\".\"} for the working directory, {\"path\":\"src\",\"recursive\":true,\"max_depth\":2} for a tree. " +
       "Use the path of an entry for other tools. If truncated is true there is more: list a folder below, or raise max_entries. " +
       "Hidden names need include_hidden; links are never followed; an entry that cannot be read says why in error. " +

@@ -121,8 +121,9 @@ const report = (command: string, result: ProcessResult, capacity: number) => {
   const fix = failed === undefined ? null : advice(command, result)
   const around = byteLength(`${failed ?? ""}\n\n${said}\n${fix ?? ""}`)
   const output = CommandOutput.render(result, capacity - around)
-  const text = [failed, output === "" ? "[it printed nothing]" : output, said].filter((part) => part !== undefined && part !== "")
-    .reduce((done, part) => done === undefined ? part : `${done}${done.endsWith("\n") ? "" : "\n"}${part}`) ?? ""
+  const text =
+    [failed, output === "" ? "[it printed nothing]" : output, said].filter((part) => part !== undefined && part !== "")
+      .reduce((done, part) => done === undefined ? part : `${done}${done.endsWith("\n") ? "" : "\n"}${part}`) ?? ""
   return failed === undefined
     ? Effect.succeed(output === "" ? text.replace("[it printed nothing]", "[exit code 0; it printed nothing]") : text)
     : Effect.fail(ToolFailure.execution(text, fix))
@@ -163,7 +164,8 @@ export const tool: Tool.Tool<Sandbox.Sandbox> = Tool.make("run_command", {
   outputCut: "head-and-tail",
   timeout: ({ timeout_seconds }) => Duration.seconds(timeout_seconds ?? defaultSeconds),
   paths: ({ cwd }) => cwd === undefined ? [] : [{ path: cwd, access: "list" }],
-  summary: ({ command, description }) => description === undefined ? `Run ${command}` : `Run ${command} (${description})`,
+  summary: ({ command, description }) =>
+    description === undefined ? `Run ${command}` : `Run ${command} (${description})`,
   detail: ({ command, cwd }) => cwd === undefined ? command : `${command}\n[in ${cwd}]`,
   assess,
   allowedBy: ({ command }, pattern) => CommandPolicy.covers(command, pattern),

@@ -112,7 +112,9 @@ const nothing = (args: Arguments, result: SearchResult): string => {
     ...(args.path === undefined || args.path === "." ? [] : ["no path"]),
     "a shorter pattern"
   ]
-  return `No line matches ${JSON.stringify(pattern)} in ${where}. To widen the search: ${ideas.join(", ")}.${skipped(result)}`
+  return `No line matches ${JSON.stringify(pattern)} in ${where}. To widen the search: ${ideas.join(", ")}.${
+    skipped(result)
+  }`
 }
 
 const render = (args: Arguments, result: SearchResult, capacity: number): string => {
@@ -162,7 +164,8 @@ const handler = (args: Arguments, call: CallContext) =>
  * @category tools
  */
 export const tool: Tool.Tool<Sandbox.Sandbox> = Tool.make("search_files", {
-  description: "Finds lines in files below a folder and returns them as path:line: text, with the number of matches in all. " +
+  description:
+    "Finds lines in files below a folder and returns them as path:line: text, with the number of matches in all. " +
     "Example: {\"pattern\":\"parseConfig\",\"path\":\"src\",\"glob\":\"*.ts\"}. " +
     "pattern is a regular expression that matches within one line; send \"literal\": true for plain text. " +
     "Without matches it says so and how to search wider; more matches come with offset. " +

@@ -48,7 +48,9 @@ const run = ({ content, path }: typeof Parameters.Type, call: CallContext) =>
     const written = yield* write(files, path, new TextEncoder().encode(content), before?.sha256)
     yield* call.recordRead({ path: written.canonical, sha256: written.sha256, lines: null })
     const size = `${written.display}: ${count(written.bytes, "byte")}, ${count(linesOf(content).length, "line")}.`
-    if (written.created) return `created ${size} The file now exists with exactly the content you sent; this step is done.`
+    if (
+      written.created
+    ) return `created ${size} The file now exists with exactly the content you sent; this step is done.`
     return before?.sha256 === written.sha256
       ? `overwritten ${size} The file had exactly this content before, so nothing changed; do not send it again.`
       : `overwritten ${size} The file now has exactly the content you sent; this step is done.`

@@ -1,14 +1,15 @@
-import { EditFile, ReadFile, WriteFile } from "@capstan/tools"
 import { FakeSandbox } from "@capstan/testing"
+import { EditFile, ReadFile, WriteFile } from "@capstan/tools"
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, FastCheck } from "effect"
 import { change, machines, textOf } from "./machines.js"
 import { call, fail, prepare, session, text } from "./toolCalls.js"
 
 const edit = EditFile.tool
-const readAll = (path: string) => Effect.map(Effect.succeed(session()), (at) => at).pipe(
-  Effect.tap((at) => call(ReadFile.tool, { path }, at))
-)
+const readAll = (path: string) =>
+  Effect.map(Effect.succeed(session()), (at) => at).pipe(
+    Effect.tap((at) => call(ReadFile.tool, { path }, at))
+  )
 
 for (const machine of machines) {
   describe(`edit_file ${machine.name}`, () => {
@@ -20,7 +21,9 @@ for (const machine of machines) {
             "1 | host = x\n2 | port = 8080\n3 | end"
         )
         expect(yield* textOf("a")).toBe("host = x\nport = 8080\nend\n")
-        expect(yield* call(edit, { path: "a", old_text: "end", new_text: "END" }, at)).toContain("replaced 1 occurrence (line 3)")
+        expect(yield* call(edit, { path: "a", old_text: "end", new_text: "END" }, at)).toContain(
+          "replaced 1 occurrence (line 3)"
+        )
       }).pipe(Effect.provide(machine.layer({ a: "host = x\nport = 80\nend\n" }))))
 
     it.effect("replaces all occurrences when told to, and names the lines when not", () =>
@@ -30,7 +33,9 @@ for (const machine of machines) {
         expect(text(several)).toContain("old_text is in a 3 times: line 1, line 3, line 3.")
         expect(text(several)).toContain("\"replace_all\": true")
         expect(yield* textOf("a")).toBe("x\nb\nx x\n")
-        expect(yield* call(edit, { path: "a", old_text: "x", new_text: "y", replace_all: true }, at)).toContain("replaced 3 occurrences")
+        expect(yield* call(edit, { path: "a", old_text: "x", new_text: "y", replace_all: true }, at)).toContain(
+          "replaced 3 occurrences"
+        )
         expect(yield* textOf("a")).toBe("y\nb\ny y\n")
       }).pipe(Effect.provide(machine.layer({ a: "x\nb\nx x\n" }))))
 
@@ -67,7 +72,9 @@ for (const machine of machines) {
         const refused = yield* fail(edit, { path: "a", old_text, new_text: "stop()\n" }, at)
         expect(refused).toMatchObject({ _tag: "NotFound", details: { what: "old_text" } })
         expect(text(refused)).toContain("The closest is lines 2-4:\n    if (x) {\n    \tgo()\n    }\n")
-        expect(text(refused)).toContain("Only white space differs. Line 2 has an indentation of 4 spaces, your old_text has no indentation.")
+        expect(text(refused)).toContain(
+          "Only white space differs. Line 2 has an indentation of 4 spaces, your old_text has no indentation."
+        )
         const exact: unknown = JSON.parse(/exactly this: "old_text": (".*")$/.exec(text(refused))?.[1] ?? "")
         expect(exact).toBe("    if (x) {\n    \tgo()\n    }\n")
         yield* call(edit, { path: "a", old_text: exact, new_text: "stop()\n" }, at)
@@ -78,7 +85,9 @@ for (const machine of machines) {
       Effect.gen(function*() {
         const at = yield* readAll("a")
         const why = (old_text: string) => Effect.map(fail(edit, { path: "a", old_text, new_text: "?" }, at), text)
-        expect(yield* why("const port = 81;")).toContain("Line 1 is \"const port = 80;\", your old_text has \"const port = 81;\"")
+        expect(yield* why("const port = 81;")).toContain(
+          "Line 1 is \"const port = 80;\", your old_text has \"const port = 81;\""
+        )
         expect(yield* why("Const port = 80;")).toContain("Line 1 has other upper and lower case")
         expect(yield* why("const port =  80;")).toContain("within line 1")
         expect(yield* why("const port = 80;  ")).toContain("does not end with the blanks")
@@ -118,7 +127,9 @@ for (const machine of machines) {
         const at = session()
         yield* call(ReadFile.tool, { path: "a", start_line: 2, end_line: 3 }, at)
         const unseen = yield* fail(edit, { path: "a", old_text: "l5", new_text: "x" }, at)
-        expect(text(unseen)).toContain("File was not read before editing at line 5 of a. Nothing was written. There it says, which now counts as read:\nl5")
+        expect(text(unseen)).toContain(
+          "File was not read before editing at line 5 of a. Nothing was written. There it says, which now counts as read:\nl5"
+        )
         yield* call(edit, { path: "a", old_text: "l2\n", new_text: "l2\nnew\nnewer\n" }, at)
         expect(text(yield* fail(edit, { path: "a", old_text: "l6", new_text: "x" }, at))).toContain("line 8")
         expect(yield* call(edit, { path: "a", old_text: "l5", new_text: "x" }, at)).toContain("line 7")
@@ -140,8 +151,16 @@ for (const machine of machines) {
         expect(text(yield* fail(edit, { path: "a", old_text: "", new_text: "x" }))).toContain("write_file")
         expect(yield* fail(edit, { path: "a", old_text: "x", new_text: "x" })).toMatchObject({ _tag: "Validation" })
         expect(text(yield* fail(edit, { path: "b", old_text: "x", new_text: "y" }))).toContain("binary")
-        expect(text(yield* fail(edit, { path: "c", old_text: "x", new_text: "y" }))).toContain("There is no \"c\". \".\" has: a, b, large.")
-        expect(yield* fail(edit, { path: "large", old_text: "x", new_text: "y" }, session({ limits: { maxReadFileScanBytes: 100 } })))
+        expect(text(yield* fail(edit, { path: "c", old_text: "x", new_text: "y" }))).toContain(
+          "There is no \"c\". \".\" has: a, b, large."
+        )
+        expect(
+          yield* fail(
+            edit,
+            { path: "large", old_text: "x", new_text: "y" },
+            session({ limits: { maxReadFileScanBytes: 100 } })
+          )
+        )
           .toMatchObject({ _tag: "Limit" })
       }).pipe(Effect.provide(machine.layer({ a: "1", b: new Uint8Array([0]), large: "x".repeat(101) }))))
 
@@ -161,7 +180,13 @@ describe("edit_file", () => {
 
   it.effect.prop(
     "does what replacing strings does",
-    [piece, piece, FastCheck.string({ minLength: 1, maxLength: 2, unit: FastCheck.constantFrom("a", "b", "\n") }), piece, FastCheck.boolean()],
+    [
+      piece,
+      piece,
+      FastCheck.string({ minLength: 1, maxLength: 2, unit: FastCheck.constantFrom("a", "b", "\n") }),
+      piece,
+      FastCheck.boolean()
+    ],
     ([before, after, old_text, new_text, replace_all]) => {
       const file = before + old_text + after
       return Effect.gen(function*() {
@@ -197,7 +222,8 @@ describe("edit_file", () => {
         const at = session()
         yield* call(ReadFile.tool, { path: "a", start_line: first, end_line: last }, at)
         const old_text = lines.slice(first - 1, last).join("\n") + (ended ? "\n" : "")
-        const fresh = Array.from({ length: added }, (_, index) => `n${index}`).join("\n") + (ended && added > 0 ? "\n" : "")
+        const fresh = Array.from({ length: added }, (_, index) => `n${index}`).join("\n") +
+          (ended && added > 0 ? "\n" : "")
         yield* call(edit, { path: "a", old_text, new_text: fresh }, at)
         const after = (yield* textOf("a")).split("\n")
         for (const [from, to] of [...at.reads.values()][0]?.lines ?? []) {

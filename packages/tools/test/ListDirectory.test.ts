@@ -1,6 +1,6 @@
 import { FileError } from "@capstan/core"
-import { ListDirectory } from "@capstan/tools"
 import { FakeSandbox } from "@capstan/testing"
+import { ListDirectory } from "@capstan/tools"
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, FastCheck, Schema } from "effect"
 import { machines } from "./machines.js"
@@ -51,7 +51,14 @@ for (const machine of machines) {
       Effect.gen(function*() {
         const json = yield* call(list, { path: "." })
         expect(json).not.toMatch(/[\n ]/)
-        expect(Object.keys(JSON.parse(json))).toEqual(["path", "entries", "returned", "max_entries", "truncated", "truncated_reason"])
+        expect(Object.keys(JSON.parse(json))).toEqual([
+          "path",
+          "entries",
+          "returned",
+          "max_entries",
+          "truncated",
+          "truncated_reason"
+        ])
         const { entries, ...rest } = parse(json)
         expect(Object.keys(entries[0] ?? {})).toEqual([
           "name",
@@ -114,12 +121,16 @@ for (const machine of machines) {
         expect(findings(list, { path: ".", recursive: true, max_depth: 17 })).toMatchObject([{ path: "max_depth" }])
         expect(findings(list, { path: ".", max_entries: 1_001 })).toMatchObject([{ path: "max_entries" }])
         expect(findings(list, { path: ".", max_entries: 0 })).toMatchObject([{ path: "max_entries" }])
-        expect(findings(ListDirectory.make({ maxEntries: 5 }), { path: ".", max_entries: 6 })).toMatchObject([{ path: "max_entries" }])
+        expect(findings(ListDirectory.make({ maxEntries: 5 }), { path: ".", max_entries: 6 })).toMatchObject([{
+          path: "max_entries"
+        }])
       }).pipe(Effect.provide(machine.layer({}))))
 
     it.effect("says what is there instead of a missing folder, and refuses files and denied folders", () =>
       Effect.gen(function*() {
-        expect(text(yield* fail(list, { path: "srcs" }))).toContain("There is no \"srcs\". \".\" has: .hidden, a/, a-b, b.txt, link.")
+        expect(text(yield* fail(list, { path: "srcs" }))).toContain(
+          "There is no \"srcs\". \".\" has: .hidden, a/, a-b, b.txt, link."
+        )
         expect(yield* fail(list, { path: "a/x.txt" })).toMatchObject({ _tag: "Execution" })
         expect(yield* fail(list, { path: "../.." })).toMatchObject({ _tag: "Permission" })
       }).pipe(Effect.provide(machine.layer(files))))
@@ -149,9 +160,12 @@ describe("list_directory", () => {
     "is valid JSON within every budget that holds an empty listing",
     [
       FastCheck.integer({ min: 0, max: 3_000 }),
-      FastCheck.array(FastCheck.string({ minLength: 1, maxLength: 6, unit: FastCheck.constantFrom("a", "ü", "\"", "😀", "b") }), {
-        maxLength: 12
-      })
+      FastCheck.array(
+        FastCheck.string({ minLength: 1, maxLength: 6, unit: FastCheck.constantFrom("a", "ü", "\"", "😀", "b") }),
+        {
+          maxLength: 12
+        }
+      )
     ],
     ([budget, names]) =>
       Effect.gen(function*() {

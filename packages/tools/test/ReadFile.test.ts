@@ -1,6 +1,6 @@
+import { FakeSandbox } from "@capstan/testing"
 import { ReadFile } from "@capstan/tools"
 import { describe, expect, it } from "@effect/vitest"
-import { FakeSandbox } from "@capstan/testing"
 import { Effect, FastCheck } from "effect"
 import { machines } from "./machines.js"
 import { call, fail, findings, session, text } from "./toolCalls.js"
@@ -37,7 +37,9 @@ for (const machine of machines) {
           "line 1\n[line 1 of 5 in a. 4 lines after these: read_file {\"path\":\"a\",\"start_line\":2}. Whole file: read_file {\"path\":\"a\"}.]"
         )
         expect([...at.reads.values()][0]?.lines).toEqual([[1, 1]])
-        expect(yield* call(read, { path: "a", start_line: 4, end_line: 99 }, at)).toMatch(/^line 4\nline 5\n\[lines 4-5 of 5 in a\. Whole/)
+        expect(yield* call(read, { path: "a", start_line: 4, end_line: 99 }, at)).toMatch(
+          /^line 4\nline 5\n\[lines 4-5 of 5 in a\. Whole/
+        )
         expect([...at.reads.values()][0]?.lines).toEqual([[1, 1], [4, 5]])
         expect(yield* call(read, { path: "a", start_line: 1 }, at)).toContain("This is the whole file.")
         expect([...at.reads.values()][0]?.lines).toBeNull()
@@ -96,7 +98,9 @@ for (const machine of machines) {
     it.effect("looks through so many bytes only", () =>
       Effect.gen(function*() {
         const at = session({ limits: { maxReadFileScanBytes: 500, maxFileReadBytes: 100 } })
-        expect(yield* call(read, { path: "a", start_line: 2, end_line: 3 }, at)).toMatch(/^line 2\nline 3\n\[lines 2-3 of more than \d+ in a\. More/)
+        expect(yield* call(read, { path: "a", start_line: 2, end_line: 3 }, at)).toMatch(
+          /^line 2\nline 3\n\[lines 2-3 of more than \d+ in a\. More/
+        )
         expect([...at.reads.values()][0]?.sha256).toMatch(/^[0-9a-f]{64}$/)
         expect(text(yield* fail(read, { path: "a", start_line: 900 }, at))).toContain("further ones are not read")
         expect(text(yield* fail(read, { path: "a" }, at))).toContain("more than")
@@ -135,15 +139,23 @@ for (const machine of machines) {
       Effect.gen(function*() {
         const missing = yield* fail(read, { path: "main.ts" })
         expect(missing).toMatchObject({ _tag: "NotFound" })
-        expect(text(missing)).toBe("There is no \"main.ts\". \".\" has: readme.md, src/.\nDid you mean \"src/main.ts\"?")
+        expect(text(missing)).toBe(
+          "There is no \"main.ts\". \".\" has: readme.md, src/.\nDid you mean \"src/main.ts\"?"
+        )
         expect(text(yield* fail(read, { path: "lib/x/y.ts" }))).toContain("There is no folder \"lib\" in \".\".")
       }).pipe(Effect.provide(machine.layer({ "src/main.ts": "1", "readme.md": "2" }))))
 
     it.effect("refuses folders, denied files and paths outside", () =>
       Effect.gen(function*() {
         expect(text(yield* fail(read, { path: "src" }))).toContain("folder")
-        expect(yield* fail(read, { path: ".env" })).toMatchObject({ _tag: "Permission", details: { kind: "denied-pattern" } })
-        expect(yield* fail(read, { path: "../x" })).toMatchObject({ _tag: "Permission", details: { kind: "outside-sandbox" } })
+        expect(yield* fail(read, { path: ".env" })).toMatchObject({
+          _tag: "Permission",
+          details: { kind: "denied-pattern" }
+        })
+        expect(yield* fail(read, { path: "../x" })).toMatchObject({
+          _tag: "Permission",
+          details: { kind: "outside-sandbox" }
+        })
       }).pipe(Effect.provide(machine.layer({ "src/a": "1", ".env": "S=1" }))))
   })
 }
@@ -152,7 +164,10 @@ describe("read_file", () => {
   it.effect.prop(
     "a range is the slice of the lines",
     [
-      FastCheck.array(FastCheck.string({ maxLength: 5, unit: FastCheck.constantFrom("a", "ß", "\r", " ", "😀") }), { minLength: 1, maxLength: 12 }),
+      FastCheck.array(FastCheck.string({ maxLength: 5, unit: FastCheck.constantFrom("a", "ß", "\r", " ", "😀") }), {
+        minLength: 1,
+        maxLength: 12
+      }),
       FastCheck.boolean(),
       FastCheck.integer({ min: 1, max: 14 }),
       FastCheck.integer({ min: 0, max: 14 })

@@ -11,7 +11,9 @@ for (const machine of machines) {
   describe(`search_files ${machine.name}`, () => {
     it.effect("gives path, line and text, and how many there are", () =>
       Effect.gen(function*() {
-        expect(yield* call(search, { pattern: "fo+" })).toBe("a.ts:2: foo()\nsrc/b.ts:1: const foo = 1\n[2 matches in 2 files.]")
+        expect(yield* call(search, { pattern: "fo+" })).toBe(
+          "a.ts:2: foo()\nsrc/b.ts:1: const foo = 1\n[2 matches in 2 files.]"
+        )
         expect(yield* call(search, { pattern: "foo", path: "src" })).toContain("[1 match in 1 file.]")
         expect(yield* call(search, { pattern: "foo", glob: "a.*" })).toContain("[1 match in 1 file.]")
         expect(yield* call(search, { pattern: "foo", path: "a.ts" })).toContain("a.ts:2: foo()")
@@ -28,21 +30,29 @@ for (const machine of machines) {
       Effect.gen(function*() {
         const first = yield* call(search, { pattern: "hit" })
         expect(first).toMatch(/^a:1: hit 1\n/)
-        expect(first).toContain("[matches 1-50 of 120 matches in 1 file. More: send the same call with \"offset\": 50.]")
+        expect(first).toContain(
+          "[matches 1-50 of 120 matches in 1 file. More: send the same call with \"offset\": 50.]"
+        )
         expect(yield* call(search, { pattern: "hit", offset: 100 })).toMatch(
           /^a:101: hit 101\n[^]*\[matches 101-120 of 120 matches in 1 file; these are the last\.\]$/
         )
-        expect(yield* call(search, { pattern: "hit", offset: 200 })).toBe("[no more matches: there are 120 in all, and offset is 200]")
+        expect(yield* call(search, { pattern: "hit", offset: 200 })).toBe(
+          "[no more matches: there are 120 in all, and offset is 200]"
+        )
         const small = yield* call(search, { pattern: "hit" }, session({ capacity: 500 }))
         expect(small.length).toBeLessThanOrEqual(500)
         const shown = Number(/"offset": (\d+)/.exec(small)?.[1])
-        expect(yield* call(search, { pattern: "hit", offset: shown, max_results: 1 })).toContain(`a:${shown + 1}: hit ${shown + 1}\n`)
+        expect(yield* call(search, { pattern: "hit", offset: shown, max_results: 1 })).toContain(
+          `a:${shown + 1}: hit ${shown + 1}\n`
+        )
       }).pipe(Effect.provide(machine.layer({ a: many }))))
 
     it.effect("says how to search wider where nothing was found, and counts what was skipped", () =>
       Effect.gen(function*() {
         const found = yield* call(search, { pattern: "nope", path: "src", glob: "*.ts" })
-        expect(found).toContain("No line matches \"nope\" in src (files *.ts). To widen the search: \"case_sensitive\": false")
+        expect(found).toContain(
+          "No line matches \"nope\" in src (files *.ts). To widen the search: \"case_sensitive\": false"
+        )
         expect(yield* call(search, { pattern: "nope" })).toContain("1 file above 1 MiB skipped.")
         expect(yield* call(search, { pattern: "HIT", case_sensitive: false })).toContain("src/a.ts:1: hit")
       }).pipe(Effect.provide(machine.layer({ "src/a.ts": "hit", big: "nope".repeat(300_000) }))))
@@ -59,7 +69,9 @@ for (const machine of machines) {
 
     it.effect("says what is there instead of a missing folder", () =>
       Effect.gen(function*() {
-        expect(text(yield* fail(search, { pattern: "x", path: "lib" }))).toContain("There is no \"lib\". \".\" has: src/.")
+        expect(text(yield* fail(search, { pattern: "x", path: "lib" }))).toContain(
+          "There is no \"lib\". \".\" has: src/."
+        )
         expect(yield* fail(search, { pattern: "x", path: "../.." })).toMatchObject({ _tag: "Permission" })
       }).pipe(Effect.provide(machine.layer({ "src/a": "x" }))))
   })

@@ -15,8 +15,12 @@ for (const machine of machines) {
           "created d/e/a.txt: 8 bytes, 2 lines. The file now exists with exactly the content you sent; this step is done."
         )
         expect(yield* textOf("d/e/a.txt")).toBe("one\ntwo\n")
-        expect(yield* call(write, { path: "d/e/a.txt", content: "ä" }, at)).toMatch(/^overwritten d\/e\/a\.txt: 2 bytes, 1 line\./)
-        expect(yield* call(write, { path: "d/e/a.txt", content: "ä" }, at)).toContain("nothing changed; do not send it again")
+        expect(yield* call(write, { path: "d/e/a.txt", content: "ä" }, at)).toMatch(
+          /^overwritten d\/e\/a\.txt: 2 bytes, 1 line\./
+        )
+        expect(yield* call(write, { path: "d/e/a.txt", content: "ä" }, at)).toContain(
+          "nothing changed; do not send it again"
+        )
         expect(yield* call(write, { path: "empty", content: "" }, at)).toMatch(/^created empty: 0 bytes, 0 lines\./)
       }).pipe(Effect.provide(machine.layer({}))))
 
@@ -25,7 +29,9 @@ for (const machine of machines) {
         const at = session()
         const refused = yield* fail(write, { path: "a", content: "new" }, at)
         expect(refused).toMatchObject({ _tag: "StaleFile" })
-        expect(text(refused)).toContain("a has 8 bytes, 2 lines; this is its content, which now counts as read:\none\ntwo\n")
+        expect(text(refused)).toContain(
+          "a has 8 bytes, 2 lines; this is its content, which now counts as read:\none\ntwo\n"
+        )
         expect(yield* textOf("a")).toBe("one\ntwo\n")
         expect(yield* call(write, { path: "a", content: "new" }, at)).toMatch(/^overwritten/)
       }).pipe(Effect.provide(machine.layer({ a: "one\ntwo\n" }))))
@@ -77,10 +83,18 @@ for (const machine of machines) {
     it.effect("shows what it would change, and says what it touches", () =>
       Effect.gen(function*() {
         const overwriting = prepare(write, { path: "a", content: "one\nTWO\n" })
-        expect(overwriting).toMatchObject({ paths: [{ path: "a", access: "write" }], detail: "a", summary: "Write a (8 characters)" })
+        expect(overwriting).toMatchObject({
+          paths: [{ path: "a", access: "write" }],
+          detail: "a",
+          summary: "Write a (8 characters)"
+        })
         expect(yield* overwriting.preview).toBe("--- a\n+++ a\n@@ -1,2 +1,2 @@\n one\n-two\n+TWO\n")
-        expect(yield* prepare(write, { path: "b", content: "x\n" }).preview).toBe("--- /dev/null\n+++ b\n@@ -0,0 +1,1 @@\n+x\n")
-        expect(yield* prepare(write, { path: "binary", content: "x\n" }).preview).toContain("2 bytes that are not shown")
+        expect(yield* prepare(write, { path: "b", content: "x\n" }).preview).toBe(
+          "--- /dev/null\n+++ b\n@@ -0,0 +1,1 @@\n+x\n"
+        )
+        expect(yield* prepare(write, { path: "binary", content: "x\n" }).preview).toContain(
+          "2 bytes that are not shown"
+        )
         expect(yield* prepare(write, { path: "../b", content: "x\n" }).preview).toBeUndefined()
       }).pipe(Effect.provide(machine.layer({ a: "one\ntwo\n", binary: new Uint8Array([0, 1]) }))))
   })

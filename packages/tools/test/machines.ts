@@ -44,10 +44,12 @@ export const machines: ReadonlyArray<{
 
 /** The text of a file, past the tools. */
 export const textOf = (path: string) =>
-  Effect.flatMap(SandboxService.Sandbox, ({ files }) =>
-    Effect.map(files.read({ path }), ({ bytes }) => new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes)))
+  Effect.flatMap(
+    SandboxService.Sandbox,
+    ({ files }) =>
+      Effect.map(files.read({ path }), ({ bytes }) => new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes))
+  )
 
 /** Changes a file as another program would. */
 export const change = (path: string, text: string) =>
-  Effect.flatMap(SandboxService.Sandbox, ({ files }) =>
-    files.write({ path, content: new TextEncoder().encode(text) }))
+  Effect.flatMap(SandboxService.Sandbox, ({ files }) => files.write({ path, content: new TextEncoder().encode(text) }))

@@ -16,7 +16,9 @@ export interface Session {
   readonly context: CallContext
 }
 
-export const session = (options: { readonly capacity?: number; readonly limits?: Partial<Limits.Values> } = {}): Session => {
+export const session = (
+  options: { readonly capacity?: number; readonly limits?: Partial<Limits.Values> } = {}
+): Session => {
   const reads = new Map<string, FileRead>()
   const chunks: Array<OutputChunk> = []
   const processes: Array<ProcessIdentity> = []
@@ -50,8 +52,10 @@ export const findings = (tool: Tool<Sandbox>, args: Arguments) =>
 
 /** The text that a call gives. */
 export const call = (tool: Tool<Sandbox>, args: Arguments, at: Session = session()) =>
-  Effect.map(prepare(tool, args).run(at.context), ({ content }) =>
-    content.map((part) => part.type === "text" ? part.text : "").join(""))
+  Effect.map(
+    prepare(tool, args).run(at.context),
+    ({ content }) => content.map((part) => part.type === "text" ? part.text : "").join("")
+  )
 
 /** The failure that a call ends with. */
 export const fail = (tool: Tool<Sandbox>, args: Arguments, at: Session = session()) => Effect.flip(call(tool, args, at))

@@ -64,9 +64,15 @@ const differenceOf = (sent: ReadonlyArray<string>, there: ReadonlyArray<string>,
   const where = `Line ${first + Math.max(0, index)}`
   if (squeezed(mine) === squeezed(theirs)) {
     return indentation(mine) !== indentation(theirs)
-      ? `Only white space differs. ${where} has ${blanks(indentation(theirs))}, your old_text has ${blanks(indentation(mine))}.`
+      ? `Only white space differs. ${where} has ${blanks(indentation(theirs))}, your old_text has ${
+        blanks(indentation(mine))
+      }.`
       : mine.trimEnd() === theirs.trimEnd()
-      ? `Only white space differs. ${where} ${theirs.length > mine.length ? "ends with blanks that your old_text has not" : "does not end with the blanks of your old_text"}.`
+      ? `Only white space differs. ${where} ${
+        theirs.length > mine.length
+          ? "ends with blanks that your old_text has not"
+          : "does not end with the blanks of your old_text"
+      }.`
       : `Only white space differs, within ${where.toLowerCase()}.`
   }
   return mine.toLowerCase() === theirs.toLowerCase()
@@ -105,8 +111,10 @@ export const closest = (text: string, snippet: string): Passage | undefined => {
 
 /** Escapes that were meant as what they stand for: `\n` written out, `\"` kept. */
 export const unescaped = (snippet: string): string =>
-  snippet.replace(/\\(["'nrt\\/])/g, (_, character: string) =>
-    character === "n" ? "\n" : character === "r" ? "\r" : character === "t" ? "\t" : character)
+  snippet.replace(
+    /\\(["'nrt\\/])/g,
+    (_, character: string) => character === "n" ? "\n" : character === "r" ? "\r" : character === "t" ? "\t" : character
+  )
 
 /** Lines of a text with their numbers, for a model to look at. */
 export const numbered = (text: string, first: number, last: number): string => {

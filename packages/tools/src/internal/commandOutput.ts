@@ -24,7 +24,8 @@ const fit = ({ droppedBytes, head, tail, totalBytes }: CapturedOutput, budget: n
   return begin + left(Math.max(0, totalBytes - byteLength(begin) - byteLength(end))) + end
 }
 
-const size = ({ droppedBytes, head, tail }: CapturedOutput): number => byteLength(head) + byteLength(tail) + droppedBytes
+const size = ({ droppedBytes, head, tail }: CapturedOutput): number =>
+  byteLength(head) + byteLength(tail) + droppedBytes
 
 const heading = "[stderr]\n"
 

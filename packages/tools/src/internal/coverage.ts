@@ -1,6 +1,7 @@
 /** Whether a pattern of an allow list covers a command line. */
 import { parse } from "unbash"
 import type { Command, PipelineNode, Redirection, Word, WordPart } from "unbash"
+import { outside } from "./betweenWords.js"
 
 interface Chain {
   readonly commands: ReadonlyArray<Command>
@@ -14,16 +15,19 @@ const pipeline = (node: PipelineNode): Chain | undefined => {
   return commands.length === node.commands.length ? { commands, operators: node.operators } : undefined
 }
 
-const join = (chains: ReadonlyArray<Chain | undefined>, operators: ReadonlyArray<string>): Chain | undefined =>
-  chains.reduce<Chain | undefined>((done, chain, index) =>
-    done === undefined || chain === undefined
-      ? undefined
-      : index === 0
-      ? chain
-      : {
-        commands: [...done.commands, ...chain.commands],
-        operators: [...done.operators, operators[index - 1] ?? ";", ...chain.operators]
-      }, { commands: [], operators: [] })
+const join = (
+  chains: ReadonlyArray<Chain | undefined>,
+  operators: ReadonlyArray<string>
+): Chain | undefined => {
+  const known = chains.flatMap((chain) => chain === undefined ? [] : [chain])
+  if (known.length < chains.length) return undefined
+  return {
+    commands: known.flatMap(({ commands }) => commands),
+    operators: known.flatMap((chain, index) =>
+      index === 0 ? chain.operators : [operators[index - 1] ?? ";", ...chain.operators]
+    )
+  }
+}
 
 /** A command line that is nothing but simple commands, joined; undefined for everything else. */
 const chainOf = (line: string): Chain | undefined => {
@@ -36,8 +40,20 @@ const chainOf = (line: string): Chain | undefined => {
     ),
     []
   )
-  return chain?.commands.length === 0 ? undefined : chain
+  return chain === undefined || chain.commands.length === 0 || !isAccountedFor(line, chain) ? undefined : chain
 }
+
+/** Whether there is nothing in a line but words, redirects and what joins commands. */
+const isAccountedFor = (line: string, { commands }: Chain): boolean =>
+  /^[\s;|&]*$/.test(outside(
+    line,
+    commands.flatMap(({ args, name, prefix, redirects }) => [
+      ...(name === undefined ? [] : [name]),
+      ...args,
+      ...prefix,
+      ...redirects
+    ])
+  ))
 
 /** Without substitution, and without expansions that can run something. */
 const isQuiet = (part: WordPart): boolean => {
@@ -62,7 +78,8 @@ const isFixed = (part: WordPart): boolean =>
   part.type === "Literal" || part.type === "SingleQuoted" || part.type === "AnsiCQuoted" ||
   (part.type === "DoubleQuoted" && part.parts.every(isFixed))
 
-const fixed = (word: Word): string | undefined => word.parts === undefined || word.parts.every(isFixed) ? word.value : undefined
+const fixed = (word: Word): string | undefined =>
+  word.parts === undefined || word.parts.every(isFixed) ? word.value : undefined
 
 /** A redirect within the working directory, to nothing that is hidden, or to nowhere. */
 const staysInside = (redirect: Redirection): boolean => {
@@ -70,7 +87,8 @@ const staysInside = (redirect: Redirection): boolean => {
   const target = fixed(redirect.target)
   if (target === undefined) return false
   if (redirect.operator === ">&" || redirect.operator === "<&") return /^(?:\d|-)$/.test(target)
-  return target === "/dev/null" || (!/^[/~]/.test(target) && target.split("/").every((segment) => segment === "." || !segment.startsWith(".")))
+  return target === "/dev/null" ||
+    (!/^[/~]/.test(target) && target.split("/").every((segment) => segment === "." || !segment.startsWith(".")))
 }
 
 /** A word of a pattern: a glob whose stars stand for themselves where they are quoted. */
@@ -79,12 +97,13 @@ type PatternWord = { readonly any: true } | { readonly any: false; readonly glob
 const quoteExpression = (text: string): string => text.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&")
 
 const globSource = (text: string): string =>
-  text.replace(/\*|\?|[^*?]+/g, (piece) =>
-    piece === "*" ? "[^/]*" : piece === "?" ? "[^/]" : quoteExpression(piece))
+  text.replace(/\*|\?|[^*?]+/g, (piece) => piece === "*" ? "[^/]*" : piece === "?" ? "[^/]" : quoteExpression(piece))
 
 const patternWord = (word: Word): PatternWord | undefined => {
   if (word.text === "*" || word.text === "**") return { any: true }
-  if (word.parts === undefined) return { any: false, glob: new RegExp(`^${quoteExpression(word.value)}$`, "u"), walks: false }
+  if (word.parts === undefined) {
+    return { any: false, glob: new RegExp(`^${quoteExpression(word.value)}$`, "u"), walks: false }
+  }
   const sources = word.parts.map((part, index) =>
     part.type === "Glob" && (/^\*{2,}$/.test(part.text) || (part.text === "*" && word.parts?.[index + 1]?.text === "*"))
       ? "[^]*"
@@ -106,7 +125,9 @@ const wordMatches = (pattern: PatternWord, word: Word): boolean => {
 }
 
 const commandMatches = (pattern: Command, command: Command): boolean => {
-  if (command.name === undefined || pattern.name === undefined || command.prefix.length > 0 || pattern.prefix.length > 0) return false
+  if (
+    command.name === undefined || pattern.name === undefined || command.prefix.length > 0 || pattern.prefix.length > 0
+  ) return false
   if (fixed(command.name) === undefined || fixed(pattern.name) !== pattern.name.text) return false
   if (fixed(command.name) !== fixed(pattern.name)) return false
   const args = command.args.flatMap((arg) => arg.type === "Word" ? [arg] : [])
@@ -143,4 +164,3 @@ export const covers = (line: string, pattern: string): boolean => {
       return part !== undefined && commandMatches(part, command)
     })
 }
-

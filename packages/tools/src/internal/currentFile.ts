@@ -1,7 +1,7 @@
 import type { CallContext } from "@capstan/core/CallContext"
 import type { FileError } from "@capstan/core/FileError"
 import type { FileRead } from "@capstan/core/FileRead"
-import * as ToolFailure from "@capstan/core/ToolFailure"
+import type * as ToolFailure from "@capstan/core/ToolFailure"
 import type { Workspace } from "@capstan/core/Workspace"
 import * as Effect from "effect/Effect"
 import { asFailure, stale } from "./fileProblem.js"
@@ -70,7 +70,9 @@ const notRead = (
     yield* call.recordRead(Reads.add(undefined, { path: file.canonical, sha256, total }, null))
     return yield* Effect.fail<ToolFailure.ToolFailure>({
       _tag: "StaleFile",
-      message: `${why} Nothing was written. ${file.display} has ${file.size} bytes, ${count(total, "line")}; this is its content, which now counts as read:\n${text}`,
+      message: `${why} Nothing was written. ${file.display} has ${file.size} bytes, ${
+        count(total, "line")
+      }; this is its content, which now counts as read:\n${text}`,
       suggestedFix: `If the change is still right for this content, send it again.`,
       details
     })
@@ -100,5 +102,10 @@ export const requireWholeRead = (
   Effect.flatMap(requireRead(file, call, path, verb), (known) => {
     if (known.lines === null) return Effect.void
     const seen = known.lines.map(([first, last]) => `${first}-${last}`).join(", ")
-    return notRead(file, call, path, `Only a part of the file was read before ${verb} (lines ${seen === "" ? "none" : seen}).`)
+    return notRead(
+      file,
+      call,
+      path,
+      `Only a part of the file was read before ${verb} (lines ${seen === "" ? "none" : seen}).`
+    )
   })

@@ -99,7 +99,8 @@ const moves = (args: ReadonlyArray<string>): ReadonlyArray<Finding> => [
   ...writes("mv", operands(args).slice(-1))
 ]
 
-const listing = (args: ReadonlyArray<string>): boolean => args.some((word) => /^(?:-l|--list|--help|--version|-V)$/.test(word))
+const listing = (args: ReadonlyArray<string>): boolean =>
+  args.some((word) => /^(?:-l|--list|--help|--version|-V)$/.test(word))
 
 const always = (reason: string) => (): ReadonlyArray<Finding> => dangerous(reason)
 const unlessListing = (reason: string) => (args: ReadonlyArray<string>): ReadonlyArray<Finding> =>
@@ -131,23 +132,55 @@ const rules: ReadonlyMap<string, Rule> = new Map<string, Rule>([
     (args) => writes(program, operands(args))
   ]),
   ["sed", (args) => has(args, "i", "in-place") ? writes("sed", operands(args).slice(1)) : nothing],
-  ...named(["mkfs", "mke2fs", "mkswap", "wipefs", "blkdiscard", "fdisk", "sfdisk", "sgdisk", "cfdisk", "parted", "cryptsetup"],
-    unlessListing("it formats or partitions a disk")),
+  ...named([
+    "mkfs",
+    "mke2fs",
+    "mkswap",
+    "wipefs",
+    "blkdiscard",
+    "fdisk",
+    "sfdisk",
+    "sgdisk",
+    "cfdisk",
+    "parted",
+    "cryptsetup"
+  ], unlessListing("it formats or partitions a disk")),
   ...named(["lvremove", "vgremove", "pvremove"], always("it removes a disk volume")),
   ["diskutil", onlyWith(/erase|partition|zero/i, "it formats or partitions a disk")],
   ["zpool", onlyWith(/destroy|labelclear/, "it removes a disk volume")],
-  ...named(["sudo", "su", "doas", "pkexec", "runuser", "gosu", "su-exec", "nsenter", "chroot"],
-    always("it runs with the rights of another user, or outside of its confinement")),
-  ...named(["setcap", "visudo", "usermod", "useradd", "adduser", "passwd", "chpasswd", "insmod", "modprobe", "rmmod", "kexec"],
-    always("it changes users, rights or the kernel")),
-  ...named(["docker", "podman", "nerdctl"],
-    onlyWith(/--privileged|--pid[= ]host|(?:-v|--volume|--mount)[= ](?:\S*source=)?\/(?::|,|\s)|docker\.sock/, "the container gets rights over this machine")),
+  ...named(
+    ["sudo", "su", "doas", "pkexec", "runuser", "gosu", "su-exec", "nsenter", "chroot"],
+    always("it runs with the rights of another user, or outside of its confinement")
+  ),
+  ...named([
+    "setcap",
+    "visudo",
+    "usermod",
+    "useradd",
+    "adduser",
+    "passwd",
+    "chpasswd",
+    "insmod",
+    "modprobe",
+    "rmmod",
+    "kexec"
+  ], always("it changes users, rights or the kernel")),
+  ...named(
+    ["docker", "podman", "nerdctl"],
+    onlyWith(
+      /--privileged|--pid[= ]host|(?:-v|--volume|--mount)[= ](?:\S*source=)?\/(?::|,|\s)|docker\.sock/,
+      "the container gets rights over this machine"
+    )
+  ),
   ...named(["shutdown", "reboot", "halt", "poweroff", "killall5"], always("it ends the system")),
   ["systemctl", onlyWith(/\b(?:poweroff|reboot|halt|kexec|rescue|emergency)\b/, "it ends the system")],
   ...named(["init", "telinit"], onlyWith(/^[06]$/, "it ends the system")),
   ["kill", onlyWith(/(?:^|\s)(?:-1|1)$/, "it ends all processes")],
   ["crontab", unlessListing("it changes what runs by itself")],
-  ...named(["iptables", "ip6tables", "nft", "ufw", "setenforce"], onlyWith(/-F|--flush|flush|disable|^0$/, "it takes protection away")),
+  ...named(
+    ["iptables", "ip6tables", "nft", "ufw", "setenforce"],
+    onlyWith(/-F|--flush|flush|disable|^0$/, "it takes protection away")
+  ),
   ...named(["history", "fc"], always("it reads or changes the shell's history")),
   ["security", onlyWith(/find-|dump-|export/, "it reads stored credentials")],
   ...named(["secret-tool", "pass", "mimipenguin"], always("it reads stored credentials")),
@@ -156,21 +189,51 @@ const rules: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ["gcloud", onlyWith(/print-(?:access|identity)-token/, "it reads stored credentials")],
   ["kubectl", onlyWith(/^get secrets?\b/, "it reads stored credentials")],
   ["git", onlyWith(/^credential(?:-\w+)? /, "it reads stored credentials")],
-  ...named(["nc", "ncat", "netcat"], onlyWith(/(?:^|\s)-\w*[ec](?:\s|$)|--(?:sh-)?exec|--lua-exec/, "it gives a shell to the network")),
+  ...named(
+    ["nc", "ncat", "netcat"],
+    onlyWith(/(?:^|\s)-\w*[ec](?:\s|$)|--(?:sh-)?exec|--lua-exec/, "it gives a shell to the network")
+  ),
   ["socat", onlyWith(/EXEC:|SYSTEM:/i, "it gives a shell to the network")]
 ])
 
 /** Programs whose arguments name files without reading them. */
 const doNotRead = new Set([
-  "echo", "printf", "git", "test", "[", "mkdir", "touch", "chmod", "chown", "ls", "stat", "file", "find", "rm", "ssh-keygen",
-  "ssh-add", "ssh", "true", ":", "which", "type", "basename", "dirname", "cd", "export", "unset", "openssl"
+  "echo",
+  "printf",
+  "git",
+  "test",
+  "[",
+  "mkdir",
+  "touch",
+  "chmod",
+  "chown",
+  "ls",
+  "stat",
+  "file",
+  "find",
+  "rm",
+  "ssh-keygen",
+  "ssh-add",
+  "ssh",
+  "true",
+  ":",
+  "which",
+  "type",
+  "basename",
+  "dirname",
+  "cd",
+  "export",
+  "unset",
+  "openssl"
 ])
 /** Programs whose first operand is an expression. */
 const expressionFirst = new Set(["grep", "egrep", "fgrep", "rg", "ag", "sed", "awk", "gawk", "mawk", "perl", "jq"])
 
 const reads = (program: string, args: ReadonlyArray<string>): ReadonlyArray<Finding> => {
   if (doNotRead.has(program)) return nothing
-  const skipped = expressionFirst.has(program) && !args.some((word) => /^-[ef]/.test(word)) ? operands(args)[0] : undefined
+  const skipped = expressionFirst.has(program) && !args.some((word) => /^-[ef]/.test(word))
+    ? operands(args)[0]
+    : undefined
   const found = args.find((word) => word !== skipped && isCredential(word))
   return found === undefined ? nothing : dangerous(`${program} is given credentials or a history (${shown(found)})`)
 }

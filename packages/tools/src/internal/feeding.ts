@@ -7,10 +7,42 @@ import { programOf, shells } from "./unfolding.js"
 const nothing: ReadonlyArray<Finding> = []
 
 const interpreters = new Set([
-  "python", "pypy", "perl", "ruby", "node", "nodejs", "deno", "bun", "php", "lua", "luajit", "tclsh", "Rscript", "osascript",
-  "guile", "groovy", "jshell", "ts-node", "tsx"
+  "python",
+  "pypy",
+  "perl",
+  "ruby",
+  "node",
+  "nodejs",
+  "deno",
+  "bun",
+  "php",
+  "lua",
+  "luajit",
+  "tclsh",
+  "Rscript",
+  "osascript",
+  "guile",
+  "groovy",
+  "jshell",
+  "ts-node",
+  "tsx"
 ])
-const downloaders = new Set(["curl", "wget", "fetch", "aria2c", "http", "https", "lynx", "ftp", "tftp", "nc", "ncat", "netcat", "socat", "scp"])
+const downloaders = new Set([
+  "curl",
+  "wget",
+  "fetch",
+  "aria2c",
+  "http",
+  "https",
+  "lynx",
+  "ftp",
+  "tftp",
+  "nc",
+  "ncat",
+  "netcat",
+  "socat",
+  "scp"
+])
 const decoders = new Set(["base64", "base32", "basenc", "openssl", "xxd", "uudecode", "gunzip", "gzip", "zcat", "rev"])
 const readers = new Set(["source", ".", "eval", ...shells, ...interpreters])
 
@@ -35,7 +67,9 @@ export const fed = (list: ReadonlyArray<string>, simple: Simple): {
   const readsInput = program !== "eval" && (file === undefined || args.includes("-s")) &&
     !args.some((word) => /^-[A-Za-z]*[ceEr]$/.test(word) || word === "--version" || word === "--eval")
   if (!readsInput) return { findings: nothing, scripts: [] }
-  if (simple.upstream.some(isDownload)) return { findings: dangerous(`${program} runs what is downloaded`), scripts: [] }
+  if (simple.upstream.some(isDownload)) {
+    return { findings: dangerous(`${program} runs what is downloaded`), scripts: [] }
+  }
   if (simple.upstream.some((before) => programsOf(before).some((other) => decoders.has(other)))) {
     return { findings: dangerous(`${program} runs what is decoded first and cannot be seen`), scripts: [] }
   }
@@ -49,7 +83,8 @@ export const fed = (list: ReadonlyArray<string>, simple: Simple): {
 }
 
 /** Commands in the code of another language: in quotes, behind a function that runs them. */
-const calls = /(?:system|popen|exec\w*|spawn\w*|run|call|check_output|Popen|qx|shell_exec|passthru)\s*\(?\s*\[?\s*(["'`])(.+?)\1/gs
+const calls =
+  /(?:system|popen|exec\w*|spawn\w*|run|call|check_output|Popen|qx|shell_exec|passthru)\s*\(?\s*\[?\s*(["'`])(.+?)\1/gs
 
 /** Shell commands in the code that an interpreter is given. */
 export const embedded = (list: ReadonlyArray<string>): {
@@ -63,11 +98,15 @@ export const embedded = (list: ReadonlyArray<string>): {
   const code = args.join("\n")
   return {
     findings: [
-      ...(/\bfork\b/.test(code) && /\bwhile\b|\bfor\b|\bloop\b/.test(code) ? dangerous(`${program} starts itself without end`) : nothing),
+      ...(/\bfork\b/.test(code) && /\bwhile\b|\bfor\b|\bloop\b/.test(code)
+        ? dangerous(`${program} starts itself without end`)
+        : nothing),
       ...(/rmtree\(\s*["'](?:\/|~)["']|rmSync\(\s*["'](?:\/|~)["']|rm_rf\(?\s*["'](?:\/|~)["']/.test(code)
         ? dangerous(`${program} deletes "/" or the home folder and all below it`)
         : nothing),
-      ...(/socket/i.test(code) && /dup2|\/bin\/(?:ba)?sh|pty\.spawn/.test(code) ? dangerous(`${program} gives a shell to the network`) : nothing)
+      ...(/socket/i.test(code) && /dup2|\/bin\/(?:ba)?sh|pty\.spawn/.test(code)
+        ? dangerous(`${program} gives a shell to the network`)
+        : nothing)
     ],
     scripts: [...code.matchAll(calls)].flatMap(([, , script]) => script === undefined ? [] : [script])
   }
@@ -101,7 +140,9 @@ export const runsDownloads = (commands: ReadonlyArray<Simple>): ReadonlyArray<Fi
   return commands.flatMap(({ lists = [] }) =>
     lists.flatMap(([name = "", ...args]) => {
       const program = readers.has(programOf(name)) ? operands(args)[0] : name.includes("/") ? name : undefined
-      return program !== undefined && files.has(plainPath(program)) ? dangerous(`${program} is downloaded and run`) : nothing
+      return program !== undefined && files.has(plainPath(program))
+        ? dangerous(`${program} is downloaded and run`)
+        : nothing
     })
   )
 }

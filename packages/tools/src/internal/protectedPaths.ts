@@ -3,11 +3,36 @@ import picomatch from "picomatch"
 import { dynamic } from "./shellWords.js"
 
 const roots = [
-  "bin", "boot", "dev", "etc", "home", "lib", "lib32", "lib64", "media", "mnt", "opt", "proc", "root", "run", "sbin", "srv",
-  "sys", "usr", "var", "Users", "System", "Library", "Applications", "Volumes", "private", "nix"
+  "bin",
+  "boot",
+  "dev",
+  "etc",
+  "home",
+  "lib",
+  "lib32",
+  "lib64",
+  "media",
+  "mnt",
+  "opt",
+  "proc",
+  "root",
+  "run",
+  "sbin",
+  "srv",
+  "sys",
+  "usr",
+  "var",
+  "Users",
+  "System",
+  "Library",
+  "Applications",
+  "Volumes",
+  "private",
+  "nix"
 ]
 
-const system = /^\/(?:bin|boot|dev|etc|lib\d*|proc|sbin|sys|System|usr\/(?:bin|lib\d*|sbin|share|include|libexec))(?:\/|$)/
+const system =
+  /^\/(?:bin|boot|dev|etc|lib\d*|proc|sbin|sys|System|usr\/(?:bin|lib\d*|sbin|share|include|libexec))(?:\/|$)/
 
 const home = /^\/(?:home|Users)\/[^/]+$/
 
@@ -26,11 +51,14 @@ const lexical = (path: string): string => {
   return (absolute ? "/" : "") + kept.join("/")
 }
 
+/** The system takes no longer ones. */
+const longestPath = 4_096
+
 const globbing = /[*?[]/
 
 /** What deleting or changing a path with all below it would hit: `root` is what nobody means, `unknown` cannot be told. */
 export const reach = (path: string): "root" | "unknown" | "ordinary" => {
-  if (path === dynamic) return "unknown"
+  if (path === dynamic || path.length > longestPath) return "unknown"
   // A variable that is empty leaves what follows it.
   const rest = path.startsWith(dynamic) ? path.slice(dynamic.length) : path
   if (rest !== path && !/^\/+(?:\*|\.\*|\.|)$/.test(rest)) return "unknown"
@@ -64,7 +92,8 @@ const startup =
 /** Whether writing a file changes the system or what runs at the next login. */
 export const changesSystem = (path: string): boolean => {
   const clean = lexical(path)
-  return (written.test(clean) && !/^\/proc\/self\/fd\//.test(clean)) || startup.test(clean) || /(?:^|\/)\.git\/hooks\//.test(clean)
+  return (written.test(clean) && !clean.startsWith("/proc/self/fd/")) || startup.test(clean) ||
+    /(?:^|\/)\.git\/hooks\//.test(clean)
 }
 
 const credentials: ReadonlyArray<RegExp> = [

@@ -4,6 +4,7 @@ import type { PathUse } from "@capstan/core/Tool"
 import type { Access } from "@capstan/core/Workspace"
 import { parse } from "unbash"
 import type { Command, PipelineNode, Word, WordPart } from "unbash"
+import { outside } from "./betweenWords.js"
 
 /** What a program may be given. */
 interface Accepted {
@@ -25,14 +26,37 @@ const grep: Accepted = {
   flags: "ivnclLwxoqshHEFGaIzZPb",
   values: "ABCme",
   long: [
-    "ignore-case", "invert-match", "line-number", "count", "files-with-matches", "files-without-match", "word-regexp", "line-regexp",
-    "only-matching", "quiet", "silent", "no-messages", "with-filename", "no-filename", "extended-regexp", "fixed-strings",
-    "basic-regexp", "perl-regexp", "text", "color=", "after-context=", "before-context=", "context=", "max-count=", "regexp="
+    "ignore-case",
+    "invert-match",
+    "line-number",
+    "count",
+    "files-with-matches",
+    "files-without-match",
+    "word-regexp",
+    "line-regexp",
+    "only-matching",
+    "quiet",
+    "silent",
+    "no-messages",
+    "with-filename",
+    "no-filename",
+    "extended-regexp",
+    "fixed-strings",
+    "basic-regexp",
+    "perl-regexp",
+    "text",
+    "color=",
+    "after-context=",
+    "before-context=",
+    "context=",
+    "max-count=",
+    "regexp="
   ],
   operands: "pattern"
 }
 const hash: Accepted = { flags: "bt", operands: "paths" }
-const test = /^-(?:i?name|i?path|type|size|empty|maxdepth|mindepth|[acm]time|[acm]min|print|print0|o|a|and|or|not|prune|true|xdev|mount|links|perm)$/
+const test =
+  /^-(?:i?name|i?path|type|size|empty|maxdepth|mindepth|[acm]time|[acm]min|print|print0|o|a|and|or|not|prune|true|xdev|mount|links|perm)$/
 const takesValue = /^-(?:i?name|i?path|type|size|maxdepth|mindepth|[acm]time|[acm]min|links|perm)$/
 
 /** Paths first, then tests, no action but printing. */
@@ -59,7 +83,19 @@ const accepted: Readonly<Record<string, Accepted>> = {
   echo: { flags: "neE", operands: "words" },
   ls: {
     flags: "aAlhtrSRd1FpingoGcuCxmQqbkXUsTN",
-    long: ["all", "almost-all", "human-readable", "recursive", "color=", "color", "group-directories-first", "directory", "full-time", "reverse", "size"],
+    long: [
+      "all",
+      "almost-all",
+      "human-readable",
+      "recursive",
+      "color=",
+      "color",
+      "group-directories-first",
+      "directory",
+      "full-time",
+      "reverse",
+      "size"
+    ],
     operands: "paths",
     access: "list"
   },
@@ -70,7 +106,12 @@ const accepted: Readonly<Record<string, Accepted>> = {
   head: { flags: "qv0123456789", values: "nc", long: ["lines=", "bytes=", "quiet", "verbose"], operands: "paths" },
   tail: { flags: "qv0123456789", values: "nc", long: ["lines=", "bytes=", "quiet", "verbose"], operands: "paths" },
   wc: { flags: "lwcmL", long: ["lines", "words", "bytes", "chars", "max-line-length"], operands: "paths" },
-  sort: { flags: "bdfghiMnRrVcuzs", values: "kt", long: ["numeric-sort", "reverse", "unique", "key=", "field-separator="], operands: "paths" },
+  sort: {
+    flags: "bdfghiMnRrVcuzs",
+    values: "kt",
+    long: ["numeric-sort", "reverse", "unique", "key=", "field-separator="],
+    operands: "paths"
+  },
   uniq: { flags: "cdiuD", values: "fsw", operands: "paths", most: 1 },
   cut: { flags: "sn", values: "bcdf", long: ["fields=", "delimiter=", "characters=", "bytes="], operands: "paths" },
   tr: { flags: "cCdst", operands: "words" },
@@ -88,7 +129,13 @@ const accepted: Readonly<Record<string, Accepted>> = {
   paste: { flags: "s", values: "d", operands: "paths" },
   stat: { flags: "t", values: "c", long: ["format=", "terse"], operands: "paths", access: "list" },
   file: { flags: "bi", long: ["brief", "mime", "mime-type"], operands: "paths" },
-  du: { flags: "sahckmb", values: "d", long: ["summarize", "human-readable", "max-depth=", "all", "total"], operands: "paths", access: "list" },
+  du: {
+    flags: "sahckmb",
+    values: "d",
+    long: ["summarize", "human-readable", "max-depth=", "all", "total"],
+    operands: "paths",
+    access: "list"
+  },
   df: { flags: "hkTi", operands: "none" },
   basename: { flags: "a", values: "s", operands: "words" },
   dirname: { operands: "words" },
@@ -103,7 +150,12 @@ const accepted: Readonly<Record<string, Accepted>> = {
   od: { flags: "cbxdov", values: "ANjt", operands: "paths" },
   hexdump: { flags: "Cbcdovx", values: "ns", operands: "paths" },
   base64: { flags: "di", values: "w", operands: "paths", most: 1 },
-  seq: { values: "fs", flags: "w", operands: "words", when: (args) => args.filter((word) => /^-?\d{7,}/.test(word)).length === 0 },
+  seq: {
+    values: "fs",
+    flags: "w",
+    operands: "words",
+    when: (args) => args.filter((word) => /^-?\d{7,}/.test(word)).length === 0
+  },
   which: { flags: "a", operands: "words" },
   type: { flags: "atpP", operands: "words" },
   tree: { flags: "adfshpiDFr", values: "LIP", long: ["dirsfirst", "noreport"], operands: "paths", access: "list" },
@@ -117,7 +169,8 @@ const accepted: Readonly<Record<string, Accepted>> = {
 
 /** What stands in a word is what the program gets: no expansion of any kind, no escape. */
 const plainOf = (word: Word): string | undefined => {
-  const parts = word.parts ?? [{ type: "Literal" as const, text: word.text, value: word.value, pos: word.pos, end: word.end }]
+  const parts = word.parts ??
+    [{ type: "Literal" as const, text: word.text, value: word.value, pos: word.pos, end: word.end }]
   const texts = parts.map(plainPart)
   return texts.every((text) => text !== undefined) ? texts.join("") : undefined
 }
@@ -140,7 +193,10 @@ const plainPart = (part: WordPart): string | undefined => {
 }
 
 /** The operands of a program whose options are all accepted, or undefined. */
-const operandsOf = (args: ReadonlyArray<string>, { flags = "", long = [], values = "" }: Accepted): ReadonlyArray<string> | undefined => {
+const operandsOf = (
+  args: ReadonlyArray<string>,
+  { flags = "", long = [], values = "" }: Accepted
+): ReadonlyArray<string> | undefined => {
   const found: Array<string> = []
   for (let at = 0; at < args.length; at++) {
     const word = args[at] ?? ""
@@ -150,9 +206,11 @@ const operandsOf = (args: ReadonlyArray<string>, { flags = "", long = [], values
       const equals = name.indexOf("=")
       if (!long.includes(equals === -1 ? name : name.slice(0, equals + 1))) return undefined
     } else if (word.startsWith("-") && word !== "-") {
-      const letters = [...word.slice(1)]
+      const letters = Array.from(word).slice(1)
       const value = letters.findIndex((letter) => values.includes(letter))
-      if (!(value === -1 ? letters : letters.slice(0, value)).every((letter) => flags.includes(letter))) return undefined
+      if (!(value === -1 ? letters : letters.slice(0, value)).every((letter) => flags.includes(letter))) {
+        return undefined
+      }
       if (value === letters.length - 1) at++
     } else found.push(word)
   }
@@ -164,7 +222,12 @@ const usesOf = (program: string, args: ReadonlyArray<string>): ReadonlyArray<Pat
   const rule = Object.hasOwn(accepted, program) ? accepted[program] : undefined
   if (rule === undefined || rule.when?.(args) === false) return undefined
   const operands = program === "find"
-    ? args.slice(0, args.findIndex((word) => word.startsWith("-")) === -1 ? args.length : args.findIndex((word) => word.startsWith("-")))
+    ? args.slice(
+      0,
+      args.findIndex((word) => word.startsWith("-")) === -1
+        ? args.length
+        : args.findIndex((word) => word.startsWith("-"))
+    )
     : operandsOf(args, rule)
   if (operands === undefined || operands.length > (rule.most ?? operands.length)) return undefined
   if (rule.operands === "none") return operands.length === 0 ? [] : undefined
@@ -176,7 +239,9 @@ const usesOf = (program: string, args: ReadonlyArray<string>): ReadonlyArray<Pat
 
 const simpleCommands = (node: PipelineNode): ReadonlyArray<Command> | undefined => {
   if (node.type === "Command") return [node]
-  if (node.type !== "Pipeline" || node.prefixes.length > 0 || node.operators.some((operator) => operator !== "|")) return undefined
+  if (node.type !== "Pipeline" || node.prefixes.length > 0 || node.operators.some((operator) => operator !== "|")) {
+    return undefined
+  }
   const commands = node.commands.map((command) => command.type === "Command" ? command : undefined)
   return commands.every((command) => command !== undefined) ? commands : undefined
 }
@@ -194,18 +259,20 @@ export const readOnlyUses = (line: string): ReadonlyArray<PathUse> | undefined =
       : simpleCommands(command) ?? [undefined]
   )
   const uses: Array<PathUse> = []
-  let between = line
+  const pieces: Array<{ readonly pos: number; readonly end: number }> = []
   for (const command of commands) {
     const name = command?.name
-    if (command === undefined || name === undefined || command.prefix.length > 0 || command.redirects.length > 0) return undefined
+    if (command === undefined || name === undefined || command.prefix.length > 0 || command.redirects.length > 0) {
+      return undefined
+    }
     const words = [name, ...command.args].map((word) => word.type === "Word" ? plainOf(word) : undefined)
     const [program, ...args] = words.flatMap((word) => word === undefined ? [] : [word])
     if (program === undefined || args.length + 1 !== words.length || name.text !== program) return undefined
     const read = usesOf(program, args)
     if (read === undefined) return undefined
     uses.push(...read)
-    between = between.slice(0, command.pos) + " ".repeat(command.end - command.pos) + between.slice(command.end)
+    pieces.push(name, ...command.args)
   }
-  // What is left between the commands is nothing but what joins them.
-  return commands.length > 0 && /^[ ;|&]*$/.test(between) ? uses : undefined
+  // What is left between the words is nothing but what joins commands.
+  return commands.length > 0 && /^[ ;|&]*$/.test(outside(line, pieces)) ? uses : undefined
 }

@@ -39,6 +39,9 @@ interface Context {
 /** Deeper trees are not walked. */
 const maxDepth = 200
 
+/** Of longer scripts the rest is not looked at. */
+const maxCommands = 1_000
+
 /** What variables are set to anywhere in the script; loops count as assignments. */
 const variablesOf = (root: SyntaxNode): Variables => {
   const found = new Map<string, ReadonlyArray<string>>()
@@ -95,7 +98,8 @@ const bombs = (name: string, body: SyntaxNode): boolean => {
 const asWord = ({ end, name, pos, text, value }: Assignment): Word => {
   if (value.type === "ArrayValue") return { type: "Word", text, value: text, pos, end }
   const start: WordPart = { type: "Literal", text: `${name}=`, value: `${name}=`, pos, end }
-  const rest: ReadonlyArray<WordPart> = value.parts ?? [{ type: "Literal", text: value.text, value: value.value, pos, end }]
+  const rest: ReadonlyArray<WordPart> = value.parts ??
+    [{ type: "Literal", text: value.text, value: value.value, pos, end }]
   return { type: "Word", text, value: `${name}=${value.value}`, pos, end, parts: [start, ...rest] }
 }
 
@@ -136,8 +140,8 @@ export const read = (script: string): Commands => {
   }
 
   const visit = (node: SyntaxNode, context: Context): void => {
-    if (depth >= maxDepth) {
-      errors.push("nested too deep")
+    if (depth >= maxDepth || simple.length >= maxCommands) {
+      errors.push(depth >= maxDepth ? "nested too deep" : "too many commands")
       return
     }
     depth++

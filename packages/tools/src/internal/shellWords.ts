@@ -21,6 +21,8 @@ const valuesOf = (name: string, variables: Variables): ReadonlyArray<string> =>
   variables.get(name) ?? known.get(name) ?? [dynamic]
 
 const combine = (left: ReadonlyArray<string>, right: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const [start = "", end = ""] = [left[0], right[0]]
+  if (left.length === 1 && right.length === 1) return [start + end]
   const both = left.flatMap((start) => right.map((end) => start + end))
   return both.length > most ? [dynamic] : [...new Set(both)]
 }
@@ -63,7 +65,9 @@ const partValues = (part: WordPart | DoubleQuotedChild, variables: Variables): R
       return [part.value]
     case "DoubleQuoted":
     case "LocaleString":
-      return part.parts.reduce<ReadonlyArray<string>>((done, child) => combine(done, partValues(child, variables)), [""])
+      return part.parts.reduce<ReadonlyArray<string>>((done, child) => combine(done, partValues(child, variables)), [
+        ""
+      ])
     case "Glob":
       return [part.text]
     case "ExtendedGlob":

@@ -22,7 +22,24 @@ interface Wrapper {
 
 const wrappers: Readonly<Record<string, Wrapper>> = {
   sudo: {
-    values: ["-u", "-g", "-h", "-p", "-C", "-D", "-R", "-T", "-U", "-r", "-t", "--user", "--group", "--host", "--prompt", "--chdir"]
+    values: [
+      "-u",
+      "-g",
+      "-h",
+      "-p",
+      "-C",
+      "-D",
+      "-R",
+      "-T",
+      "-U",
+      "-r",
+      "-t",
+      "--user",
+      "--group",
+      "--host",
+      "--prompt",
+      "--chdir"
+    ]
   },
   doas: { values: ["-u", "-C"] },
   pkexec: { values: ["--user"] },
@@ -41,7 +58,9 @@ const wrappers: Readonly<Record<string, Wrapper>> = {
   builtin: {},
   exec: { values: ["-a"] },
   coproc: {},
-  xargs: { values: ["-I", "-n", "-P", "-L", "-d", "-a", "-E", "-s", "--max-args", "--max-procs", "--delimiter", "--arg-file"] },
+  xargs: {
+    values: ["-I", "-n", "-P", "-L", "-d", "-a", "-E", "-s", "--max-args", "--max-procs", "--delimiter", "--arg-file"]
+  },
   parallel: { values: ["-j", "--jobs", "-I", "-a"] },
   watch: { values: ["-n", "--interval"] },
   unbuffer: {},
@@ -72,7 +91,19 @@ const wrappers: Readonly<Record<string, Wrapper>> = {
 
 /** Shells: what stands after `-c` is a script. */
 export const shells: ReadonlySet<string> = new Set([
-  "sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "csh", "tcsh", "rbash", "yash", "pwsh"
+  "sh",
+  "bash",
+  "dash",
+  "zsh",
+  "ksh",
+  "mksh",
+  "ash",
+  "fish",
+  "csh",
+  "tcsh",
+  "rbash",
+  "yash",
+  "pwsh"
 ])
 
 const isAssignment = (word: string): boolean => /^[A-Za-z_][A-Za-z0-9_]*=/.test(word)
@@ -89,8 +120,10 @@ const afterOptions = (args: ReadonlyArray<string>, values: ReadonlyArray<string>
 }
 
 /** The script of `sh -c script`, or undefined where it reads a file or its input. */
-export const scriptOf = (args: ReadonlyArray<string>): string | undefined => {
-  const at = args.findIndex((word) => /^-[A-Za-z]*c[A-Za-z]*$/.test(word) || word === "--command" || word === "-Command")
+const scriptOf = (args: ReadonlyArray<string>): string | undefined => {
+  const at = args.findIndex((word) =>
+    /^-[A-Za-z]*c[A-Za-z]*$/.test(word) || word === "--command" || word === "-Command"
+  )
   if (at === -1) return undefined
   return afterOptions(args.slice(at + 1), ["-o", "-O", "+o", "+O"])[0]
 }
@@ -114,7 +147,9 @@ const envScripts = (args: ReadonlyArray<string>): ReadonlyArray<string> =>
 /** Options of programs that hold a command: `--checkpoint-action=exec=…`, `!…` of git and editors. */
 const hidden = (args: ReadonlyArray<string>): ReadonlyArray<string> =>
   args.flatMap((word) => {
-    const found = /(?:exec=|^[+:]*!|=!|--to-command=|--use-compress-program=|ProxyCommand=|^EXEC:|^SYSTEM:)(.+)$/s.exec(word)?.[1]
+    const found = /(?:exec=|^[+:]*!|=!|--to-command=|--use-compress-program=|ProxyCommand=|^EXEC:|^SYSTEM:)(.+)$/s.exec(
+      word
+    )?.[1]
     return found === undefined ? [] : [found]
   })
 
@@ -170,4 +205,6 @@ const notable = new Set(["rm", "dd", "chmod", "chown", "shred", "mkfs", "find", 
 
 /** Where an option of a wrapper took an argument that is not known here, the command begins later. */
 const suspicious = (inner: ReadonlyArray<string>): ReadonlyArray<ReadonlyArray<string>> =>
-  inner.flatMap((word, at) => at > 0 && at < 4 && word !== dynamic && notable.has(programOf(word)) ? [inner.slice(at)] : [])
+  inner.flatMap((word, at) =>
+    at > 0 && at < 4 && word !== dynamic && notable.has(programOf(word)) ? [inner.slice(at)] : []
+  )
