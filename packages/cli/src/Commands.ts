@@ -83,6 +83,13 @@ const toolsShow = Command.make(
   (flags) => Effect.flatMap(Effect.promise(() => import("./ToolsCommand.js")), ({ show }) => show(flags))
 ).pipe(Command.withDescription("Shows a tool as a model is told of it."))
 
+const demoOptions = { verbose: Flags.verbose }
+
+const demo = Command.make("demo", demoOptions, () =>
+  Effect.flatMap(Effect.promise(() => import("./DemoCommand.js")), ({ demo }) => demo)).pipe(
+    Command.withDescription("Shows all of it on a small project, with no key and no network: the model is scripted.")
+  )
+
 const tools = Command.make("tools").pipe(
   Command.withDescription("What a model is told of its tools."),
   Command.withSubcommands([toolsList, toolsShow])
@@ -96,7 +103,7 @@ const tools = Command.make("tools").pipe(
  */
 export const root = Command.make("capstan").pipe(
   Command.withDescription("Lets a language model use tools on this machine, asking before it changes anything."),
-  Command.withSubcommands([run, chat, resume, sessions, show, doctor, tools])
+  Command.withSubcommands([run, demo, chat, resume, sessions, show, doctor, tools])
 )
 
 const leaf = (
@@ -117,6 +124,7 @@ export const shape: CommandShape = {
   maxArguments: 0,
   subcommands: [
     leaf("run", runOptions, 1),
+    leaf("demo", demoOptions, 0),
     leaf("chat", Flags.session, 0),
     leaf("resume", resumeOptions, 1),
     leaf("sessions", sessionsOptions, 0),
