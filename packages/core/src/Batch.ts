@@ -63,7 +63,7 @@ export const run = (environment: Environment, received: Received): Effect.Effect
       if (ready.repairs.length > 0) yield* environment.emit(Event.Repaired({ ref, repairs: ready.repairs }))
     }
     if (questions.length === 0) {
-      yield* environment.session.append([record])
+      yield* environment.session.note([record])
       yield* settleAndRun(environment, planned, { _tag: "ApproveAll" })
       return true
     }
@@ -193,7 +193,7 @@ const decide = (
 ): Effect.Effect<void, Failure> =>
   Effect.gen(function*() {
     const { approval, emit, session } = environment
-    yield* session.append([{ _tag: "Decided", turn, iteration, by: approval.by, decision }])
+    yield* session.note([{ _tag: "Decided", turn, iteration, by: approval.by, decision }])
     yield* emit(Event.ApprovalAnswered({ by: approval.by, decision }))
     yield* settleAndRun(environment, planned, decision)
   })
@@ -293,7 +293,7 @@ const denied = (call: { readonly ref: CallRef; readonly ready: ToolPlan.Ready },
 })
 
 /**
- * Gives results to calls that did not run, in one record batch.
+ * Gives results to calls that did not run; the next write takes them along.
  *
  * @since 0.1.0
  * @category combinators
@@ -301,9 +301,9 @@ const denied = (call: { readonly ref: CallRef; readonly ready: ToolPlan.Ready },
 export const settle = (
   { emit, session }: Pick<ToolExecutor.Environment, "emit" | "session">,
   calls: ReadonlyArray<Settled>
-): Effect.Effect<void, Failure> =>
+): Effect.Effect<void> =>
   calls.length === 0 ? Effect.void : Effect.zipRight(
-    session.append(calls.map(({ outcome, ref }): JournalRecord => ({
+    session.note(calls.map(({ outcome, ref }): JournalRecord => ({
       _tag: "Settled",
       ref,
       outcome,
@@ -323,7 +323,7 @@ export const settle = (
 export const settleRest = (
   environment: Pick<ToolExecutor.Environment, "emit" | "session">,
   outcome: Outcome
-): Effect.Effect<void, Failure> =>
+): Effect.Effect<void> =>
   settle(
     environment,
     unsettled(environment.session.state()).map(({ call, ref, tool }) => ({ ref, tool: tool ?? call.name, outcome }))

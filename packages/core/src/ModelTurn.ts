@@ -161,7 +161,7 @@ const complete = (
   if (finish === null) return broken(model, "The answer broke off before its end.")
   if (parts.length === 0 && finish.reason !== "refusal") return broken(model, "The answer was empty.")
   return Effect.gen(function*() {
-    yield* session.append([{
+    yield* session.note([{
       _tag: "Responded",
       turn,
       iteration,

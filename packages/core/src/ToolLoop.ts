@@ -157,7 +157,7 @@ const make = (defaults: LoopOptions) =>
     const keep = (session: LiveSession.LiveSession) =>
       Effect.sync(() => {
         states.delete(session.id)
-        states.set(session.id, session.state())
+        states.set(session.id, session.stored())
         for (const id of [...states.keys()].slice(0, -keptStates)) states.delete(id)
       })
 

@@ -57,6 +57,7 @@ export const drive = (environment: Environment): Effect.Effect<TurnResult, Failu
       const iteration = session.state().open?.iteration ?? 0
       const outOfIterations = iteration >= limits.maxToolIterationsPerUserTurn
       yield* emit(Event.IterationStarted({ iteration }))
+      yield* session.barrier
       const response = yield* respond(environment, iteration, outOfIterations)
       if (response.calls.length === 0) continue
       if (mode === "parse_only") return yield* end(environment, "awaiting")
