@@ -52,17 +52,23 @@ const withInput = (list: ReadonlyArray<string>, inner: ReadonlyArray<string>, si
 
 const unknown = (reason: string): ReadonlyArray<Dangers.Finding> => [{ level: "unknown", reason }]
 
-/** What is said of a list of arguments, and what a shell would read because of it. */
+/** What is said of a list of arguments, the lists that it runs in turn, and what a shell would read because of it. */
+interface Looked {
+  readonly findings: ReadonlyArray<Dangers.Finding>
+  readonly lists: ReadonlyArray<ReadonlyArray<string>>
+  readonly scripts: ReadonlyArray<string>
+}
+
 const look = (
   list: ReadonlyArray<string>,
   simple: ShellCommands.Simple,
   depth: number
-): { readonly findings: ReadonlyArray<Dangers.Finding>; readonly scripts: ReadonlyArray<string> } => {
+): Looked => {
   const unfolded = unfold(list)
   const fed = Feeding.fed(list, simple)
   const embedded = Feeding.embedded(list)
   const inner = depth >= maxDepth
-    ? [{ findings: unknown("it is nested too deep to be followed"), scripts: [] }]
+    ? [{ findings: unknown("it is nested too deep to be followed"), lists: [], scripts: [] }]
     : unfolded.lists.map((one) => look(withInput(list, one, simple), simple, depth + 1))
   return {
     findings: [
@@ -71,6 +77,7 @@ const look = (
       ...embedded.findings,
       ...inner.flatMap(({ findings }) => findings)
     ],
+    lists: [list, ...inner.flatMap(({ lists }) => lists)],
     scripts: [...unfolded.scripts, ...fed.scripts, ...embedded.scripts, ...inner.flatMap(({ scripts }) => scripts)]
   }
 }
@@ -78,15 +85,17 @@ const look = (
 /** In a nested script, what was not known stays so. */
 const asScript = (text: string): string => text.replaceAll(dynamic, "${CAPSTAN_UNKNOWN}")
 
-const findingsOf = (line: string): ReadonlyArray<Dangers.Finding> => {
+/** Everything that a command line runs, as far as it can be followed. */
+const follow = (line: string): Omit<Looked, "scripts"> => {
   const findings: Array<Dangers.Finding> = []
+  const lists: Array<ReadonlyArray<string>> = []
   const pending: Array<Pending> = [{ script: line, depth: 0 }]
   let read = 0
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
     const { depth, script } = next
     if (script.trim() === "") continue
     if (depth > maxDepth || ++read > maxScripts) {
-      return [...findings, ...unknown("it is nested too deep to be followed")]
+      return { findings: [...findings, ...unknown("it is nested too deep to be followed")], lists }
     }
     const commands = ShellCommands.read(script)
     if (commands.errors.length > 0) {
@@ -100,6 +109,7 @@ const findingsOf = (line: string): ReadonlyArray<Dangers.Finding> => {
       for (const list of simple.lists ?? []) {
         const found = look(list, simple, 0)
         findings.push(...found.findings)
+        lists.push(...found.lists)
         for (const text of found.scripts) {
           if (text.includes(dynamic)) findings.push(...unknown("a part of a script is only known when it runs"))
           pending.push({ script: asScript(text), depth: depth + 1 })
@@ -107,7 +117,7 @@ const findingsOf = (line: string): ReadonlyArray<Dangers.Finding> => {
       }
     }
   }
-  return findings
+  return { findings, lists }
 }
 
 const reasonsAt = (
@@ -138,7 +148,7 @@ export const judge = (command: string): Judgement => {
   if (command.includes(dynamic)) {
     return { class: "unknown", reasons: ["it holds a NUL character"], operands: [] }
   }
-  const findings = findingsOf(command)
+  const { findings } = follow(command)
   const dangers = reasonsAt(findings, "dangerous")
   if (dangers.length > 0) return { class: "dangerous", reasons: dangers, operands: [] }
   const unknowns = reasonsAt(findings, "unknown")
@@ -160,3 +170,17 @@ export const judge = (command: string): Judgement => {
  */
 export const covers = (command: string, pattern: string): boolean =>
   command.length <= maxCharacters && Coverage.covers(command, pattern)
+
+/**
+ * Whether a deny pattern concerns a command line: any command in it is what the pattern says, behind wrappers, in
+ * substitutions and in scripts for shells too; also what cannot be followed, and a pattern that cannot be read. Where {@link covers} wants every part to
+ * match, one is enough here.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const touches = (command: string, pattern: string): boolean => {
+  if (command.length > maxCharacters || command.includes(dynamic)) return true
+  const { findings, lists } = follow(command)
+  return findings.some(({ level }) => level === "unknown") || Coverage.concerns(lists, pattern)
+}

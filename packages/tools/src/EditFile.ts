@@ -15,6 +15,7 @@ import * as Schema from "effect/Schema"
 import * as Closest from "./internal/closest.js"
 import * as CurrentFile from "./internal/currentFile.js"
 import { asFailure, badArgument, missing } from "./internal/fileProblem.js"
+import { coversPath } from "./internal/pathPattern.js"
 import * as Reads from "./internal/reads.js"
 import * as Snippet from "./internal/snippet.js"
 import { count, encode, lineNumbers, lineRange, linesOf } from "./internal/textFile.js"
@@ -295,6 +296,7 @@ export const tool: Tool.Tool<Sandbox.Sandbox> = Tool.make("edit_file", {
   parameters: Parameters,
   verbatim: true,
   paths: ({ path }) => [{ path, access: "write" }],
+  allowedBy: ({ path }, pattern) => coversPath(path, pattern),
   summary: ({ path, replace_all }) => `Edit ${path}${replace_all === true ? " (all occurrences)" : ""}`,
   detail: ({ path }) => path,
   preview,

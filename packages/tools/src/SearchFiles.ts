@@ -13,6 +13,7 @@ import type { SearchLine, SearchResult, Workspace } from "@capstan/core/Workspac
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { toFailure } from "./internal/fileProblem.js"
+import { coversPath } from "./internal/pathPattern.js"
 import { count } from "./internal/textFile.js"
 
 const defaultResults = 50
@@ -176,6 +177,7 @@ export const tool: Tool.Tool<Sandbox.Sandbox> = Tool.make("search_files", {
   safety: "read-only",
   trust: "discovery",
   paths: ({ path }) => [{ path: path ?? ".", access: "read" }],
+  allowedBy: ({ path }, pattern) => coversPath(path ?? ".", pattern),
   summary: ({ path, pattern }) => `Search ${path ?? "."} for ${JSON.stringify(pattern)}`,
   detail: ({ glob, path, pattern }) => `${pattern}\nin ${path ?? "."}${glob === undefined ? "" : ` (${glob})`}`,
   handler

@@ -12,6 +12,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as CurrentFile from "./internal/currentFile.js"
 import { asFailure } from "./internal/fileProblem.js"
+import { coversPath } from "./internal/pathPattern.js"
 import { count, linesOf } from "./internal/textFile.js"
 import { unifiedDiff } from "./internal/unifiedDiff.js"
 
@@ -83,6 +84,7 @@ export const tool: Tool.Tool<Sandbox.Sandbox> = Tool.make("write_file", {
   parameters: Parameters,
   verbatim: true,
   paths: ({ path }) => [{ path, access: "write" }],
+  allowedBy: ({ path }, pattern) => coversPath(path, pattern),
   summary: ({ content, path }) => `Write ${path} (${content.length} characters)`,
   detail: ({ path }) => path,
   preview,

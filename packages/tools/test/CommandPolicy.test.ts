@@ -642,3 +642,38 @@ describe("CommandPolicy.covers", () => {
     expect(CommandPolicy.covers(command, pattern)).toBe(false)
   })
 })
+
+describe("CommandPolicy.touches", () => {
+  const touched: ReadonlyArray<readonly [pattern: string, command: string]> = [
+    ["git push *", "git push"],
+    ["git push *", "true; git push origin main"],
+    ["git push *", "cd x && git push"],
+    ["git push *", "echo $(git push)"],
+    ["git push *", "env X=1 git push"],
+    ["git push *", "X=1 git push > /dev/null"],
+    ["git push *", "sh -c 'git push'"],
+    ["git push *", "/usr/bin/git push"],
+    ["git push *", "f() { git push; }; f"],
+    ["git push *", "G=git; $G push"],
+    ["rm *", "ls | xargs rm"],
+    ["mkfs* *", "mkfs.ext4 /dev/x"],
+    ["*", "ls"],
+    ["git push *", "$CMD"],
+    ["git push *", "echo \"unclosed"],
+    ["\"unclosed", "ls"]
+  ]
+  it.each(touched)("%s concerns %s", (pattern, command) => {
+    expect(CommandPolicy.touches(command, pattern)).toBe(true)
+  })
+
+  it("concerns what is too long to be read", () => {
+    expect(CommandPolicy.touches(`ls ${"x".repeat(70_000)}`, "git push *")).toBe(true)
+  })
+
+  it.each([["git push *", "git pull"], ["git push *", "echo git push"], ["git push", "git push x"], ["rm *", "npm run rm"]])(
+    "%s does not concern %s",
+    (pattern, command) => {
+      expect(CommandPolicy.touches(command, pattern)).toBe(false)
+    }
+  )
+})

@@ -99,3 +99,12 @@ for (const machine of machines) {
       }).pipe(Effect.provide(machine.layer({ a: "one\ntwo\n", binary: new Uint8Array([0, 1]) }))))
   })
 }
+
+describe("write_file", () => {
+  it("is covered by a pattern however its path is written, and not by going out of it", () => {
+    const covered = (path: string) => prepare(write, { path, content: "" }).allowedBy("docs/**")
+    expect(["docs/a", "./docs/a", "docs//a", "docs/x/../a"].map(covered)).toEqual([true, true, true, true])
+    expect(["docs/../src/a", "src/a", "../docs/a"].map(covered)).toEqual([false, false, false])
+    expect(prepare(write, { path: "./", content: "" }).allowedBy(".")).toBe(true)
+  })
+})

@@ -2,6 +2,7 @@
 import { parse } from "unbash"
 import type { Command, PipelineNode, Redirection, Word, WordPart } from "unbash"
 import { outside } from "./betweenWords.js"
+import { programOf } from "./unfolding.js"
 
 interface Chain {
   readonly commands: ReadonlyArray<Command>
@@ -118,9 +119,8 @@ const patternWord = (word: Word): PatternWord | undefined => {
     : undefined
 }
 
-const wordMatches = (pattern: PatternWord, word: Word): boolean => {
+const wordMatches = (pattern: PatternWord, text: string | undefined): boolean => {
   if (pattern.any) return true
-  const text = fixed(word)
   return text !== undefined && pattern.glob.test(text) && !(pattern.walks && text.split("/").includes(".."))
 }
 
@@ -131,18 +131,31 @@ const commandMatches = (pattern: Command, command: Command): boolean => {
   if (fixed(command.name) === undefined || fixed(pattern.name) !== pattern.name.text) return false
   if (fixed(command.name) !== fixed(pattern.name)) return false
   const args = command.args.flatMap((arg) => arg.type === "Word" ? [arg] : [])
-  const expected = pattern.args.map((arg) => arg.type === "Word" ? patternWord(arg) : undefined)
   if (args.length !== command.args.length || !args.every((arg) => arg.parts?.every(isQuiet) ?? true)) return false
-  if (!command.redirects.every(staysInside) || pattern.redirects.length > 0) return false
-  const words = expected.flatMap((word) => word === undefined ? [] : [word])
-  if (words.length !== expected.length) return false
-  const last = words.at(-1)
-  const open = last?.any === true
+  return command.redirects.every(staysInside) && pattern.redirects.length === 0 &&
+    argumentsMatch(pattern, args.map(fixed))
+}
+
+/** A star at the end stands for any further arguments. */
+const argumentsMatch = (pattern: Command, args: ReadonlyArray<string | undefined>): boolean => {
+  const words = pattern.args.flatMap((arg) => arg.type === "Word" ? patternWord(arg) ?? [] : [])
+  if (words.length !== pattern.args.length) return false
+  const open = words.at(-1)?.any === true
   const required = open ? words.slice(0, -1) : words
   return (open ? args.length >= required.length : args.length === required.length) &&
-    required.every((word, index) => {
-      const arg = args[index]
-      return arg !== undefined && wordMatches(word, arg)
+    required.every((word, index) => wordMatches(word, args[index]))
+}
+
+/** Whether one of these lists of arguments is what a command of the pattern says; a pattern that cannot be read is taken to. */
+export const concerns = (lists: ReadonlyArray<ReadonlyArray<string>>, pattern: string): boolean => {
+  const expected = chainOf(pattern)
+  return expected === undefined ||
+    expected.commands.some((command) => {
+      const name = command.name === undefined ? undefined : patternWord(command.name)
+      return name === undefined ||
+        lists.some(([program = "", ...args]) =>
+          (wordMatches(name, program) || wordMatches(name, programOf(program))) && argumentsMatch(command, args)
+        )
     })
 }
 
