@@ -670,7 +670,10 @@ describe("CommandPolicy.touches", () => {
     expect(CommandPolicy.touches(`ls ${"x".repeat(70_000)}`, "git push *")).toBe(true)
   })
 
-  it.each([["git push *", "git pull"], ["git push *", "echo git push"], ["git push", "git push x"], ["rm *", "npm run rm"]])(
+  it.each([["git push *", "git pull"], ["git push *", "echo git push"], ["git push", "git push x"], [
+    "rm *",
+    "npm run rm"
+  ]])(
     "%s does not concern %s",
     (pattern, command) => {
       expect(CommandPolicy.touches(command, pattern)).toBe(false)
