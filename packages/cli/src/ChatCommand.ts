@@ -103,7 +103,7 @@ const converse = (chat: Here, made: Session.Session, lines: Lines) =>
     const signals = yield* Signals
     const tty = yield* Tty
     const { model, provider } = made.provider
-    yield* screen.note(chat.greeting ?? `${provider}/${model} · session ${chat.session} · ::help says what there is`)
+    yield* screen.note(chat.greeting ?? `${provider}/${model} · ::help says what there is`)
     let code: ExitCode.ExitCode = 0
     let wasInterrupted = false
     const left: Ending = { _tag: "Left", code: 0 }
@@ -132,6 +132,7 @@ const converse = (chat: Here, made: Session.Session, lines: Lines) =>
           break
         case "Message":
           code = yield* turn({ session: chat.session, workspace: made.places.root, message: line.text }, made.attended)
+          if (made.attended) yield* screen.note("")
           if (yield* signals.leaving) return { ...left, code: 130 as const }
           break
         case "Wrong":
@@ -207,7 +208,10 @@ const recover = (error: UnfinishedError, workspace: string | undefined) =>
     const tty = yield* Tty
     if (error.reason === "awaiting" || !host.terminal) return yield* error
     yield* screen.note(CommandError.crashFacts(error))
-    const asked = tty.line({ prompt: "Keep the results that are there, or count all of them as failed? [partial/discard] " })
+    yield* screen.note(
+      "Keep the results that are there (partial), or count every call of that answer as failed (discard)?"
+    )
+    const asked = tty.line({ prompt: "partial or discard? " })
     let choice = yield* Effect.map(asked, read)
     while (choice === "again") choice = yield* Effect.map(asked, read)
     if (choice === undefined) return yield* error
@@ -227,17 +231,26 @@ const read = (input: LineInput): "partial" | "discard" | "again" | undefined => 
   return (["partial", "discard"] as const).find((choice) => choice.startsWith(said)) ?? "again"
 }
 
-const help = Effect.flatMap(Screen, (screen) =>
-  Effect.forEach(ChatLine.commands, ({ does, name, takes }) =>
-    screen.note(`${`${name} ${takes}`.padEnd(30)} ${does}`), { discard: true }))
+const help = Effect.flatMap(
+  Screen,
+  (screen) =>
+    Effect.forEach(
+      ChatLine.commands,
+      ({ does, name, takes }) => screen.note(`${`${name} ${takes}`.padEnd(28)} ${does}`),
+      { discard: true }
+    )
+)
 
 const tools = Effect.gen(function*() {
   const screen = yield* Screen
   const registry = yield* ToolRegistry
   const { definitions } = yield* registry.tools
   const longest = Math.max(0, ...definitions.map(({ name }) => name.length))
-  yield* Effect.forEach(definitions, ({ description, name }) =>
-    screen.note(`${name.padEnd(longest)}  ${/^.*?[.:](?=\s|$)/.exec(description)?.[0] ?? description}`))
+  yield* Effect.forEach(
+    definitions,
+    ({ description, name }) =>
+      screen.note(`${name.padEnd(longest)}  ${/^.*?(?=[.:](?:\s|$))/.exec(description)?.[0] ?? description}`)
+  )
 })
 
 /** The estimate that the loop begins with: four bytes a token. */
@@ -251,7 +264,10 @@ const context = (chat: Here, made: Session.Session) =>
     const registry = yield* ToolRegistry
     const { files } = yield* Sandbox
     const rows = yield* Effect.orElseSucceed(journal.read({ session: chat.session }), () => [])
-    const { messages, tokens } = rows.reduce((state, { record }) => SessionState.step(state, record), SessionState.empty)
+    const { messages, tokens } = rows.reduce(
+      (state, { record }) => SessionState.step(state, record),
+      SessionState.empty
+    )
     const { definitions } = yield* registry.tools
     const isOn = Composition.mode(chat.flags) !== "disabled"
     const of = (role: (typeof messages)[number]["role"]) =>
@@ -263,7 +279,10 @@ const context = (chat: Here, made: Session.Session) =>
       ["answers and calls", of("assistant")],
       ["results of calls", of("tool")]
     ] as const
-    yield* Effect.forEach(parts, ([name, value]) => screen.note(`${name.padEnd(18)} ${count(value).padStart(9)}  (estimated)`))
+    yield* Effect.forEach(
+      parts,
+      ([name, value]) => screen.note(`${name.padEnd(18)} ${count(value).padStart(9)}  (estimated)`)
+    )
     yield* screen.note(
       `${"in use".padEnd(18)} ${
         tokens === null

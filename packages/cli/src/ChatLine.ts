@@ -38,9 +38,9 @@ export type ChatLine =
 export const commands: ReadonlyArray<{ readonly name: string; readonly takes: string; readonly does: string }> = [
   { name: "::help", takes: "", does: "this list" },
   { name: "::tools", takes: "", does: "the tools that the model has" },
-  { name: "::model", takes: "[id]", does: "the model, or go on with another one (provider/id)" },
-  { name: "::approve", takes: "[auto|prompt|deny]", does: "what is asked about, or change it" },
-  { name: "::trust", takes: "[level]", does: `how much the model may do, or change it (${Trust.literals.join(", ")})` },
+  { name: "::model", takes: "[provider/id]", does: "the model, or another one" },
+  { name: "::approve", takes: "[auto|prompt|deny]", does: "what is asked, or change it" },
+  { name: "::trust", takes: "[level]", does: "how much may be done, or change it" },
   { name: "::context", takes: "", does: "tokens in use, by part" },
   { name: "::clear", takes: "", does: "begin a new session" },
   { name: "::exit", takes: "", does: "leave (Ctrl-D, or Ctrl-C twice)" }
@@ -68,7 +68,7 @@ const oneOf = <Value extends string>(values: ReadonlyArray<Value>, text: string)
 export const parse = (line: string): ChatLine => {
   const text = line.trim()
   if (text === "") return { _tag: "Nothing" }
-  const [, name, rest] = /^(::[A-Za-z][\w-]*)(?:\s+(.*))?$/.exec(text) ?? []
+  const [, name, rest] = /^(::[A-Za-z][\w-]*)(?:[^\S\n]+(.*))?$/.exec(text) ?? []
   if (name === undefined) return { _tag: "Message", text: line }
   const argument = rest?.trim() === "" ? undefined : rest?.trim()
   if (isPlain(name)) {

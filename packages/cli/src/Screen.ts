@@ -93,7 +93,7 @@ export const make = (options: ScreenOptions): Effect.Effect<Screen["Type"], neve
           return event._tag === "Final" ? Effect.zipRight(put, output.end) : put
         }),
       note: (text) =>
-        Effect.suspend(() => apply(screenState.say(state, [[span(textFlow.oneLine(text, options.redactor))]]))),
+        Effect.suspend(() => apply(screenState.say(state, [noted(textFlow.oneLine(text, options.redactor))]))),
       exclusive: ({ after, use }) =>
         Effect.gen(function*() {
           const shown = Effect.sync(() => after === undefined || asked !== undefined)
@@ -105,11 +105,16 @@ export const make = (options: ScreenOptions): Effect.Effect<Screen["Type"], neve
             Effect.suspend(() => apply([{ ...state, waited: state.waited + now - start }, []])))
           return yield* Effect.ensuring(output.lent(use), resume)
         }),
-      callOf: (ref) =>
-        Effect.sync(() => state.calls.find((call) => keyOf(call.ref) === keyOf(ref))?.call),
+      callOf: (ref) => Effect.sync(() => state.calls.find((call) => keyOf(call.ref) === keyOf(ref))?.call),
       origin: Effect.sync(() => state.model)
     })
   })
+
+/** A mark at the beginning stands out. */
+const noted = (text: string): Line =>
+  /^[!✗] /u.test(text)
+    ? [span(text.slice(0, 2), text.startsWith("!") ? "yellow" : "red"), span(text.slice(2))]
+    : [span(text)]
 
 /** Where lines go. Between `begin` and `end` a turn runs; `lent`: somebody else writes. */
 interface Output {
@@ -187,9 +192,12 @@ const live = ({ redactor, stream }: ScreenOptions): Effect.Effect<Output, never,
         }),
       lent: (use) =>
         Effect.acquireUseRelease(
-          Effect.zipRight(draw(false), Effect.sync(() => {
-            isLent = true
-          })),
+          Effect.zipRight(
+            draw(false),
+            Effect.sync(() => {
+              isLent = true
+            })
+          ),
           () => use,
           () =>
             Effect.sync(() => {

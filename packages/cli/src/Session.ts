@@ -72,8 +72,11 @@ export const make = (options: {
       attended ? TerminalApproval.make({ redactor }) : Effect.succeed(undefined),
       (prompt) => Composition.layer({ places, flags, provider: provider.layer, prompt })
     ))
-    const warned = Layer.effectDiscard(Effect.flatMap(Sandbox, (sandbox) =>
-      Effect.forEach(Weakened.make(flags, sandbox), (line) => host.warn(`! ${CommandError.oneLine(line)}\n`))))
+    const warned = Layer.effectDiscard(Effect.gen(function*() {
+      const { note } = yield* Screen.Screen
+      const say = attended ? note : (line: string) => host.warn(`${CommandError.oneLine(line)}\n`)
+      yield* Effect.forEach(Weakened.make(flags, yield* Sandbox), (line) => say(`! ${line}`))
+    }))
     const layer = warned.pipe(Layer.provideMerge(run), Layer.provideMerge(screen))
     return { id, places, provider, attended, layer }
   })

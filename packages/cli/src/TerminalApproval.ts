@@ -96,6 +96,7 @@ const decide = (asker: Asker, questions: ReadonlyArray<Approval.Question>): Effe
   Effect.gen(function*() {
     const origin = yield* asker.screen.origin
     yield* show(asker, (columns) => view.request(questions, { columns, origin, all: false }))
+    yield* asker.tty.settled
     const [only, ...others] = questions
     if (only === undefined) return { _tag: "ApproveAll" }
     const all = others.length === 0
@@ -105,7 +106,9 @@ const decide = (asker: Asker, questions: ReadonlyArray<Approval.Question>): Effe
       const answers = yield* all
       if (answers === undefined) continue
       yield* say(asker, summaryOf(answers.map(({ answer }) => answer)))
-      return answers.every(({ answer }) => answer._tag === "Approve") ? { _tag: "ApproveAll" } : { _tag: "Each", answers }
+      return answers.every(({ answer }) => answer._tag === "Approve")
+        ? { _tag: "ApproveAll" }
+        : { _tag: "Each", answers }
     }
   })
 
@@ -114,7 +117,10 @@ interface Given {
   readonly answer: Approval.Answer
 }
 
-const given = (question: Approval.Question, answer: Approval.Answer): Given => ({ position: question.ref.position, answer })
+const given = (question: Approval.Question, answer: Approval.Answer): Given => ({
+  position: question.ref.position,
+  answer
+})
 
 const summaryOf = (answers: ReadonlyArray<Approval.Answer>): string => {
   const denied = answers.filter(({ _tag }) => _tag === "Deny").length

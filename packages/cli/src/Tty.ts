@@ -38,7 +38,8 @@ export class EditorError extends Schema.TaggedError<EditorError>("@capstan/cli/E
 
 /**
  * The terminal that a person sits at. `size` is what it has now. `key` waits for the next key that is pressed from then on:
- * a character, or `enter`, `escape`, `backspace`. `line` is a line with the usual editing keys and `history` (latest first);
+ * a character, or `enter`, `escape`, `backspace`; `settled` waits until a question that was just shown can have been seen,
+ * and forgets the keys before. `line` is a line with the usual editing keys and `history` (latest first);
  * Tab completes to the `words` that begin like it; several lines that are pasted come as one. `edit` opens the person's editor. While `guarded` runs, keys do not show and
  * are forgotten. Ctrl-C is the signal that it always is, except in `line`; `interrupt` sends that signal. `resumed` counts how often the program was
  * stopped and taken up again, after which the screen is another.
@@ -49,6 +50,7 @@ export class EditorError extends Schema.TaggedError<EditorError>("@capstan/cli/E
 export class Tty extends Context.Tag("@capstan/cli/Tty")<Tty, {
   readonly size: Effect.Effect<{ readonly columns: number; readonly rows: number }>
   readonly key: Effect.Effect<string>
+  readonly settled: Effect.Effect<void>
   readonly line: (options: {
     readonly prompt: string
     readonly initial?: string
@@ -61,13 +63,18 @@ export class Tty extends Context.Tag("@capstan/cli/Tty")<Tty, {
   readonly resumed: Effect.Effect<number>
 }>() {}
 
-/** Keys that come this soon were pressed before the question could be read, in milliseconds. */
-const settleMillis = 120
+/** A question cannot be read sooner than this, in milliseconds. */
+const settleMillis = 150
 
 /** Lines that come this soon after one another were pasted, in milliseconds. */
 const pasteMillis = 25
 
-const named: Readonly<Record<string, string>> = { return: "enter", enter: "enter", escape: "escape", backspace: "backspace" }
+const named: Readonly<Record<string, string>> = {
+  return: "enter",
+  enter: "enter",
+  escape: "escape",
+  backspace: "backspace"
+}
 
 const signals: Readonly<Record<string, NodeJS.Signals>> = { "\u0003": "SIGINT", "\u001c": "SIGQUIT" }
 
@@ -109,7 +116,8 @@ const make = Effect.sync(() => {
     stdin.off("data", received).pause()
     raw(false)
   })
-  const guarded = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.acquireUseRelease(take, () => effect, () => release)
+  const guarded = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+    Effect.acquireUseRelease(take, () => effect, () => release)
 
   /** Hands the keyboard to somebody else. */
   const lent = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
@@ -188,7 +196,8 @@ const make = Effect.sync(() => {
 
   return Tty.of({
     size: Effect.sync(() => ({ columns: stdout.columns ?? 80, rows: stdout.rows ?? 24 })),
-    key: guarded(Effect.zipRight(Effect.sleep(settleMillis), nextKey)),
+    key: guarded(nextKey),
+    settled: guarded(Effect.sleep(settleMillis)),
     line: (options) => lent(line(options)),
     edit: (options) => lent(edited(options)),
     guarded,
@@ -202,7 +211,9 @@ const keyOf = (text: string): string | undefined => {
   if (text === "\r" || text === "\n") return named["enter"]
   if (text === "\u007f" || text === "\b") return named["backspace"]
   if (text === "\u001b") return named["escape"]
-  const [character = ""] = [...text]
+  // Several at once are a paste, which answers nothing, or one key pressed several times.
+  const [character = "", ...more] = [...text]
+  if (more.some((other) => other !== character)) return undefined
   return /^[^\p{Control}]$/u.test(character) ? character : undefined
 }
 
@@ -239,7 +250,9 @@ const opened = (editor: string, file: string): Effect.Effect<void, EditorError> 
     child.once("error", (cause) => resume(new EditorError({ message: `${editor} could not be started.`, cause })))
     child.once("exit", (code) =>
       resume(code === 0 ? Effect.void : new EditorError({ message: `${editor} ended with code ${code ?? "none"}.` })))
-    return Effect.sync(() => void child.kill())
+    return Effect.sync(() =>
+      void child.kill()
+    )
   })
 
 /**

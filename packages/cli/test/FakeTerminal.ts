@@ -26,7 +26,9 @@ export interface FakeTerminal {
   readonly layer: Layer.Layer<Host | Tty>
 }
 
-export const make = (options: { readonly input?: ReadonlyArray<Input>; readonly columns?: number } = {}): FakeTerminal => {
+export const make = (
+  options: { readonly input?: ReadonlyArray<Input>; readonly columns?: number } = {}
+): FakeTerminal => {
   let out = ""
   let err = ""
   let next = 0
@@ -61,8 +63,14 @@ export const make = (options: { readonly input?: ReadonlyArray<Input>; readonly 
       }),
       Layer.succeed(Tty, {
         size: Effect.succeed(size),
-        key: Effect.flatMap(take, (given) =>
-          given?._tag === "Key" ? Effect.succeed(given.key) : Effect.dieMessage(`no key but ${given?._tag ?? "nothing"}`)),
+        settled: Effect.void,
+        key: Effect.flatMap(
+          take,
+          (given) =>
+            given?._tag === "Key"
+              ? Effect.succeed(given.key)
+              : Effect.dieMessage(`no key but ${given?._tag ?? "nothing"}`)
+        ),
         line: ({ initial }) =>
           Effect.flatMap(take, (given) => {
             offered.push(initial ?? "")
@@ -89,4 +97,11 @@ export const make = (options: { readonly input?: ReadonlyArray<Input>; readonly 
 }
 
 export const screen = (options: Partial<Screen.ScreenOptions> = {}) =>
-  Screen.layer({ live: false, stream: true, quiet: false, verbose: false, redactor: Redaction.patternsOnly, ...options })
+  Screen.layer({
+    live: false,
+    stream: true,
+    quiet: false,
+    verbose: false,
+    redactor: Redaction.patternsOnly,
+    ...options
+  })

@@ -2,8 +2,8 @@ import { Event } from "@capstan/core/Event"
 import * as ToolFailure from "@capstan/core/ToolFailure"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import * as TestClock from "effect/TestClock"
 import * as fc from "effect/FastCheck"
+import * as TestClock from "effect/TestClock"
 import { Screen, type ScreenOptions } from "../src/Screen.js"
 import * as FakeTerminal from "./FakeTerminal.js"
 import {
@@ -126,7 +126,7 @@ describe("plain", () => {
         "⊘ edit_file {\"path\":\"a\"}: There is no a.",
         "⊘ Run sleep 9 · run_command · 0 ms: cancelled",
         "Cancelled.",
-        "0 calls · 0 ms · session s1",
+        "0 ms · session s1",
         ""
       ])
     }))
@@ -152,7 +152,11 @@ describe("plain", () => {
   it.effect("says what waits for a result", () =>
     Effect.gen(function*() {
       const call = { id: "1", name: "get_weather", raw: "{\"city\":\"Ulm\"}", arguments: { city: "Ulm" }, repairs: [] }
-      const { stderr } = yield* shown([started, iteration(), final({ end: "awaiting", pending: [{ ref: ref(0), call }] })])
+      const { stderr } = yield* shown([
+        started,
+        iteration(),
+        final({ end: "awaiting", pending: [{ ref: ref(0), call }] })
+      ])
       assert.include(stderr(), "○ get_weather {\"city\":\"Ulm\"} waits for its result\n")
       assert.include(stderr(), "Waiting for an answer.\n")
     }))
@@ -193,36 +197,60 @@ describe("plain", () => {
     }))
 
   const nasty = fc.string({
-    unit: fc.constantFrom("\u001b", "[", "]", "2J", "m", "0", ";", "\u0007", "\r", "\b", "\u009b", "\u0090", "x", "\n", "\u202e", "é", "\u001b]0;", "\u0000"),
+    unit: fc.constantFrom(
+      "\u001b",
+      "[",
+      "]",
+      "2J",
+      "m",
+      "0",
+      ";",
+      "\u0007",
+      "\r",
+      "\b",
+      "\u009b",
+      "\u0090",
+      "x",
+      "\n",
+      "\u202e",
+      "é",
+      "\u001b]0;",
+      "\u0000"
+    ),
     maxLength: 30
   })
 
-  it.effect.prop("writes no control character, whatever models and tools say", [nasty, nasty, fc.boolean()], ([said, printed, stream]) =>
-    Effect.map(
-      shown([
-        started,
-        iteration(),
-        Event.ThinkingDelta({ text: said }),
-        text(said),
-        text(printed),
-        Event.Retry({ attempt: 1, delayMillis: 1, reason: said }),
-        Event.CallStarted({ position: 0, name: said }),
-        received(0, said, { a: printed }),
-        Event.Repaired({ ref: ref(0), repairs: [{ kind: "x", detail: said }] }),
-        Event.ApprovalAsked({ questions: [question(0, { summary: said, preview: printed, tool: said })] }),
-        toolStarted(0, said, printed),
-        output(0, printed),
-        output(0, said, "stderr"),
-        finished(0, printed, succeeded),
-        received(1, said, {}),
-        finished(1, said, denied(printed)),
-        Event.Voided({ reason: said }),
-        final({ text: said, end: "refused", reason: printed })
-      ], { stream, verbose: true }),
-      ({ stderr, stdout }) => {
-        assert.notMatch(stdout() + stderr(), controls)
-      }
-    ), { fastCheck: { numRuns: 60 } })
+  it.effect.prop(
+    "writes no control character, whatever models and tools say",
+    [nasty, nasty, fc.boolean()],
+    ([said, printed, stream]) =>
+      Effect.map(
+        shown([
+          started,
+          iteration(),
+          Event.ThinkingDelta({ text: said }),
+          text(said),
+          text(printed),
+          Event.Retry({ attempt: 1, delayMillis: 1, reason: said }),
+          Event.CallStarted({ position: 0, name: said }),
+          received(0, said, { a: printed }),
+          Event.Repaired({ ref: ref(0), repairs: [{ kind: "x", detail: said }] }),
+          Event.ApprovalAsked({ questions: [question(0, { summary: said, preview: printed, tool: said })] }),
+          toolStarted(0, said, printed),
+          output(0, printed),
+          output(0, said, "stderr"),
+          finished(0, printed, succeeded),
+          received(1, said, {}),
+          finished(1, said, denied(printed)),
+          Event.Voided({ reason: said }),
+          final({ text: said, end: "refused", reason: printed })
+        ], { stream, verbose: true }),
+        ({ stderr, stdout }) => {
+          assert.notMatch(stdout() + stderr(), controls)
+        }
+      ),
+    { fastCheck: { numRuns: 60 } }
+  )
 })
 
 describe("live", () => {
@@ -299,4 +327,3 @@ describe("live", () => {
       assert.include(terminal.stdout(), "by the way")
     }))
 })
-

@@ -32,7 +32,12 @@ const edit = question(1, {
   risk: "medium"
 })
 
-const dangerous = question(2, { summary: "Run rm", detail: "rm -rf build; ls", mustAsk: true, warnings: ["It deletes."] })
+const dangerous = question(2, {
+  summary: "Run rm",
+  detail: "rm -rf build; ls",
+  mustAsk: true,
+  warnings: ["It deletes."]
+})
 
 const asked = (questions: ReadonlyArray<Question>, input: ReadonlyArray<FakeTerminal.Input>, columns = 80) =>
   askedAt(FakeTerminal.make({ input, columns }), questions)
@@ -47,7 +52,9 @@ const askedAt = (terminal: FakeTerminal.FakeTerminal, questions: ReadonlyArray<Q
     return { decision, text: text.slice(text.indexOf("\n── Approval needed") + 1), terminal }
   }).pipe(Effect.provide(FakeTerminal.screen({ live: true })), Effect.provide(terminal.layer))
 
-const answers = (...answers: ReadonlyArray<readonly [number, Extract<Decision, { _tag: "Each" }>["answers"][number]["answer"]]>): Decision => ({
+const answers = (
+  ...answers: ReadonlyArray<readonly [number, Extract<Decision, { _tag: "Each" }>["answers"][number]["answer"]]>
+): Decision => ({
   _tag: "Each",
   answers: answers.map(([position, answer]) => ({ position, answer }))
 })
@@ -71,7 +78,7 @@ describe("one call", () => {
           "Approval needed",
           "Asked for by scripted-model (turn 1, answer 1)",
           "edit_file · medium risk",
-          "  │ Edit src/a.ts",
+          "  │ src/a.ts",
           "  │ -one\n  │ +two",
           "  ! Mixed scripts.",
           "[y] yes"
@@ -228,7 +235,16 @@ describe("what a model wrote", () => {
         }).pipe(Effect.provide(FakeTerminal.screen({ live: true })), Effect.provide(terminal.layer))
       }
       assert.isTrue(yield* offered("npm test"))
-      for (const command of ["npm test; rm x", "a && b", "rm *", "ls\nrm x", "l\u202es", `echo ghp_${"a1B2c3D4".repeat(5)}`]) {
+      for (
+        const command of [
+          "npm test; rm x",
+          "a && b",
+          "rm *",
+          "ls\nrm x",
+          "l\u202es",
+          `echo ghp_${"a1B2c3D4".repeat(5)}`
+        ]
+      ) {
         assert.isFalse(yield* offered(command), command)
       }
     }))
@@ -254,17 +270,25 @@ describe("what a model wrote", () => {
     maxLength: 24
   })
 
-  it.effect.prop("never leaves its bar", [hostile, hostile, hostile, fc.integer({ min: 30, max: 100 })], ([summary, detail, preview, columns]) =>
-    Effect.map(
-      asked([question(0, { summary, detail, preview }), question(1, { summary: detail, detail: preview, preview: summary })], [
-        key("y")
-      ], columns),
-      ({ text }) => {
-        const own = text.split("\n").filter((row) => !row.startsWith("  │"))
-        assert.strictEqual(own.filter((row) => row.startsWith("── Approval needed")).length, 1)
-        assert.strictEqual(own.filter((row) => row.includes("[y] yes")).length, 1)
-        assert.isFalse(own.some((row) => row.includes("xxx") || row.includes("漢")))
-        assert.notMatch(text, /(?!\n)\p{Control}/u)
-      }
-    ), { fastCheck: { numRuns: 60 } })
+  it.effect.prop(
+    "never leaves its bar",
+    [hostile, hostile, hostile, fc.integer({ min: 30, max: 100 })],
+    ([summary, detail, preview, columns]) =>
+      Effect.map(
+        asked([
+          question(0, { summary, detail, preview }),
+          question(1, { summary: detail, detail: preview, preview: summary })
+        ], [
+          key("y")
+        ], columns),
+        ({ text }) => {
+          const own = text.split("\n").filter((row) => !row.startsWith("  │"))
+          assert.strictEqual(own.filter((row) => row.startsWith("── Approval needed")).length, 1)
+          assert.strictEqual(own.filter((row) => row.includes("[y] yes")).length, 1)
+          assert.isFalse(own.some((row) => row.includes("xxx") || row.includes("漢")))
+          assert.notMatch(text, /(?!\n)\p{Control}/u)
+        }
+      ),
+    { fastCheck: { numRuns: 60 } }
+  )
 })

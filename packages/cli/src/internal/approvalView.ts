@@ -135,7 +135,9 @@ export const entryOf = (question: Question, call: ToolCall | undefined): string 
     ? shellOperators.test(command) ? undefined : `${question.tool}(${command.trim()})`
     : typeof path === "string"
     ? `${question.tool}(${folderPattern(path)})`
-    : call === undefined ? undefined : question.tool
+    : call === undefined
+    ? undefined
+    : question.tool
   return entry === undefined || entry.includes("\n") || Sanitiser.escapeInvisible(entry) !== entry
       || Sanitiser.lookAlikes(entry).length > 0
     ? undefined

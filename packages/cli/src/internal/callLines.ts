@@ -77,7 +77,8 @@ const endingOf = (outcome: Outcome): Ending => {
 }
 
 /** The tool's name after a summary that does not say it. */
-const toolOf = ({ summary, tool }: CallView): ReadonlyArray<string> => summary === "" || summary.startsWith(tool) ? [] : [tool]
+const toolOf = ({ summary, tool }: CallView): ReadonlyArray<string> =>
+  summary === "" || summary.startsWith(tool) ? [] : [tool]
 
 export const titleOf = (call: CallView): string => call.summary === "" ? call.tool : call.summary
 
@@ -140,16 +141,24 @@ const endings: { readonly [End in Exclude<TurnResult["end"], "answered">]: strin
 /** What a turn came to: how it ended, where it was not with an answer, and the figures. */
 export const totals = (
   result: TurnResult,
-  options: { readonly elapsed: number; readonly waited: number; readonly redactor: Redactor }
+  options: {
+    readonly elapsed: number
+    readonly waited: number
+    /** Whether the session was named before. */
+    readonly isTold: boolean
+    readonly redactor: Redactor
+  }
 ): ReadonlyArray<Line> => {
   const { calls, cost, end, pending, reason, session, usage } = result
   const said = reason === null || end === "cancelled" ? "" : textFlow.oneLine(reason, options.redactor)
   const figures = [
-    plural(calls.length, "call"),
-    `${duration(options.elapsed)}${options.waited >= 1_000 ? ` (and ${duration(options.waited)} waiting for you)` : ""}`,
+    ...(calls.length === 0 ? [] : [plural(calls.length, "call")]),
+    `${duration(options.elapsed)}${
+      options.waited >= 1_000 ? ` (and ${duration(options.waited)} waiting for you)` : ""
+    }`,
     ...(usage.input + usage.output === 0 ? [] : [`${count(usage.input)} tokens in, ${count(usage.output)} out`]),
     ...(cost === null || usage.input + usage.output === 0 ? [] : [`$${cost.toFixed(cost < 0.1 ? 4 : 2)}`]),
-    `session ${session}`
+    ...(options.isTold ? [] : [`session ${session}`])
   ]
   return [
     ...pending.map(({ call }): Line => [

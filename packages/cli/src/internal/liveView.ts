@@ -22,9 +22,10 @@ const spinner = (now: number): string => frames[Math.floor(now / frameMillis) % 
 const maxTitles = 8
 
 /** Whole seconds, so that a line changes no more often than it must. */
-const elapsed = (millis: number): string => duration(millis < 1_000 ? 0 : Math.floor(millis / 1_000) * 1_000)
-  .replace(/\.0 s$/, " s")
-  .replace(/^0 ms$/, "0 s")
+const elapsed = (millis: number): string =>
+  duration(millis < 1_000 ? 0 : Math.floor(millis / 1_000) * 1_000)
+    .replace(/\.0 s$/, " s")
+    .replace(/^0 ms$/, "0 s")
 
 const titleLine = (call: CallView, now: number): Line => {
   if (call.settled !== undefined) return [span("· ", "dim"), shrinking(titleOf(call)), details(call, ["done"])]

@@ -45,6 +45,8 @@ export interface ScreenState {
   /** Blank lines that are shown only when something follows. */
   readonly blanks: number
   readonly last: "nothing" | "text" | "other"
+  /** Whether the session was named. */
+  readonly isTold: boolean
   readonly writing: { readonly name: string; readonly characters: number } | undefined
   readonly calls: ReadonlyArray<CallView>
 }
@@ -64,6 +66,7 @@ export const initial: ScreenState = {
   spoke: false,
   blanks: 0,
   last: "nothing",
+  isTold: false,
   writing: undefined,
   calls: []
 }
@@ -109,8 +112,10 @@ const heard = (state: ScreenState, lines: ReadonlyArray<string>, { stream }: Set
 const endText = (state: ScreenState, settings: Settings): Step => {
   const rest = textFlow.end(state.text, settings.redactor)
   const [thought, lines] = endThinking({ ...state, text: textFlow.empty }, settings)
-  return also(also([thought, lines], (next) => heard(next, rest, settings)), (next) =>
-    speak({ ...next, kept: [] }, next.kept, "progress"))
+  return also(
+    also([thought, lines], (next) => heard(next, rest, settings)),
+    (next) => speak({ ...next, kept: [] }, next.kept, "progress")
+  )
 }
 
 const thoughts = (lines: ReadonlyArray<string>): ReadonlyArray<Line> => lines.map((line) => [span(line, "dim")])
@@ -164,7 +169,10 @@ const finish = (
   settings: Settings
 ): Step => {
   const next = update(state, ref, tool, (call) => ({
-    ...printed(call, [...textFlow.end(call.stdout, settings.redactor), ...textFlow.end(call.stderr, settings.redactor)]),
+    ...printed(call, [
+      ...textFlow.end(call.stdout, settings.redactor),
+      ...textFlow.end(call.stderr, settings.redactor)
+    ]),
     tool,
     stdout: textFlow.empty,
     stderr: textFlow.empty,
@@ -193,10 +201,11 @@ const final = (state: ScreenState, result: TurnResult, settings: Settings, now: 
   const answered = also(calls, (next) => speak(next, rest))
   return also(answered, (next) =>
     say(
-      { ...next, activity: undefined, calls: [] },
+      { ...next, activity: undefined, calls: [], isTold: true },
       callLines.totals(result, {
         elapsed: Math.max(0, now - next.startedAt - next.waited),
         waited: next.waited,
+        isTold: next.isTold,
         redactor: settings.redactor
       })
     ))
@@ -210,7 +219,8 @@ export const step = (state: ScreenState, event: Event, settings: Settings, now: 
   const { redactor, verbose } = settings
   const line = (text: string) => textFlow.oneLine(text, redactor)
   return Event.$match(event, {
-    TurnStarted: ({ model }) => only({ ...initial, last: state.last, model: line(model), startedAt: now }),
+    TurnStarted: ({ model }) =>
+      only({ ...initial, last: state.last, isTold: state.isTold, model: line(model), startedAt: now }),
     IterationStarted: () => only(doing({ ...state, spoke: false, calls: [] }, `Waiting for ${state.model}`, now)),
     TextDelta: ({ text }) => {
       const [before, thought] = endThinking(state, settings)
@@ -223,8 +233,10 @@ export const step = (state: ScreenState, event: Event, settings: Settings, now: 
       return verbose && lines.length > 0 ? say(next, thoughts(lines)) : only(next)
     },
     CallStarted: ({ name }) =>
-      also(endText(state, settings), (next) =>
-        only(doing({ ...next, writing: { name: line(name), characters: 0 } }, `Writing ${line(name)}`, now))),
+      also(
+        endText(state, settings),
+        (next) => only(doing({ ...next, writing: { name: line(name), characters: 0 } }, `Writing ${line(name)}`, now))
+      ),
     CallDelta: ({ text }) =>
       only(
         state.writing === undefined
@@ -244,8 +256,8 @@ export const step = (state: ScreenState, event: Event, settings: Settings, now: 
         span(`Try ${attempt} in ${callLines.duration(delayMillis)}: ${line(reason)}`)
       ]]),
     Voided: ({ reason }) => {
-      const { activity, blanks, last, model, startedAt, waited } = state
-      const fresh: ScreenState = { ...initial, activity, blanks, last, model, startedAt, waited }
+      const { activity, blanks, isTold, last, model, startedAt, waited } = state
+      const fresh: ScreenState = { ...initial, activity, blanks, isTold, last, model, startedAt, waited }
       return say(fresh, [[
         span("✗ ", "red"),
         span(`The answer broke off; what it said does not count, and nothing of it runs. ${line(reason)}`)
@@ -256,12 +268,17 @@ export const step = (state: ScreenState, event: Event, settings: Settings, now: 
     Repaired: ({ ref, repairs }) => {
       const tool = state.calls.find((call) => keyOf(call.ref) === keyOf(ref))?.tool ?? "a call"
       return verbose
-        ? say(state, [[span("~ ", "yellow"), span(line(`Repaired ${tool}: ${repairs.map(({ detail }) => detail).join("; ")}`), "dim")]])
+        ? say(state, [[
+          span("~ ", "yellow"),
+          span(line(`Repaired ${tool}: ${repairs.map(({ detail }) => detail).join("; ")}`), "dim")
+        ]])
         : only(state)
     },
     ApprovalAsked: ({ questions }) =>
-      only(questions.reduce((next, { preview, ref, summary, tool }) =>
-        update(next, ref, tool, (call) => ({ ...call, tool, summary: line(summary), preview })), state)),
+      only(
+        questions.reduce((next, { preview, ref, summary, tool }) =>
+          update(next, ref, tool, (call) => ({ ...call, tool, summary: line(summary), preview })), state)
+      ),
     ApprovalAnswered: ({ by }) =>
       only(by === asked ? { ...state, calls: state.calls.map((call) => ({ ...call, preview: null })) } : state),
     ToolStarted: ({ ref, summary, tool }) =>

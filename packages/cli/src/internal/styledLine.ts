@@ -88,7 +88,7 @@ export const cut = (line: Line, columns: number): Line => {
   return out
 }
 
-const minShrunk = 12
+const minShrunk = 28
 
 /** The line with its shrinking piece cut, if that makes it fit. */
 export const shrunk = (line: Line, columns: number): Line => {
