@@ -38,7 +38,8 @@ const load = (name) => {
 }
 
 const requireInside = Object.assign(
-  (specifier) => specifier.startsWith("./") && specifier.endsWith(".cjs") ? load(specifier.slice(2)) : require(specifier),
+  (specifier) =>
+    specifier.startsWith("./") && specifier.endsWith(".cjs") ? load(specifier.slice(2)) : require(specifier),
   require
 )
 

@@ -88,7 +88,10 @@ const merged = (
 ): Approval.Decision => {
   switch (decision._tag) {
     case "ApproveAll":
-      return { _tag: "Each", answers: [...approved, ...must.map(({ ref }) => ({ position: ref.position, answer: approve }))] }
+      return {
+        _tag: "Each",
+        answers: [...approved, ...must.map(({ ref }) => ({ position: ref.position, answer: approve }))]
+      }
     case "Each":
       return { _tag: "Each", answers: [...approved, ...decision.answers] }
     case "DenyAll":

@@ -37,7 +37,8 @@ export const usage = (message: string): CommandError => new CommandError({ code:
  * @since 0.1.0
  * @category constructors
  */
-export const ended = (code: ExitCode.ExitCode, tag: string): CommandError => new CommandError({ code, tag, message: "" })
+export const ended = (code: ExitCode.ExitCode, tag: string): CommandError =>
+  new CommandError({ code, tag, message: "" })
 
 /**
  * What stopped a run, with the commands that go on from there.

@@ -8,6 +8,7 @@ import type * as CliOptions from "@effect/cli/Options"
 import * as Options from "@effect/cli/Options"
 import type * as Usage from "@effect/cli/Usage"
 import * as Either from "effect/Either"
+import * as Option from "effect/Option"
 
 /**
  * What a command accepts: its flags as `@effect/cli` declares them, at most `maxArguments` arguments (called `argument` in
@@ -23,18 +24,19 @@ export interface CommandShape {
   readonly subcommands: ReadonlyArray<CommandShape>
 }
 
+/** `accepts`: undefined for a flag without a value, else what `@effect/cli` says of it: a type, or choices with ` | `. */
 interface Flag {
   readonly name: string
-  readonly takesValue: boolean
+  readonly accepts: string | undefined
 }
 
 const builtIn: ReadonlyArray<Flag> = [
-  { name: "--help", takesValue: false },
-  { name: "-h", takesValue: false },
-  { name: "--version", takesValue: false },
-  { name: "--wizard", takesValue: false },
-  { name: "--completions", takesValue: true },
-  { name: "--log-level", takesValue: true }
+  { name: "--help", accepts: undefined },
+  { name: "-h", accepts: undefined },
+  { name: "--version", accepts: undefined },
+  { name: "--wizard", accepts: undefined },
+  { name: "--completions", accepts: "sh | bash | fish | zsh" },
+  { name: "--log-level", accepts: "all | trace | debug | info | warning | error | fatal | none" }
 ]
 
 const flagsOf = (usage: Usage.Usage): ReadonlyArray<Flag> => {
@@ -43,7 +45,7 @@ const flagsOf = (usage: Usage.Usage): ReadonlyArray<Flag> => {
     case "Mixed":
       return []
     case "Named":
-      return usage.names.map((name) => ({ name, takesValue: usage.acceptedValues._tag === "Some" }))
+      return usage.names.map((name) => ({ name, accepts: Option.getOrUndefined(usage.acceptedValues) }))
     case "Optional":
     case "Repeated":
       return flagsOf(usage.usage)
@@ -127,7 +129,7 @@ export const normalise = (
       if (word.startsWith("-") && word !== "-" && !/\s/.test(word.split("=", 1)[0] ?? "")) {
         const [given, value] = yield* readFlag({ command, path, word, next: written[i + 1] })
         flags.push(given.name, ...(value === undefined ? [] : [value]))
-        if (given.takesValue && !word.includes("=")) i++
+        if (given.accepts !== undefined && !word.includes("=")) i++
         continue
       }
       const sub = positional.length > 0 ? undefined : command.subcommands.find(({ name }) => name === word)
@@ -171,12 +173,21 @@ const readFlag = (options: {
     const hint = didYouMean(name, known.map((flag) => flag.name))
     return Either.left(`Unknown flag "${name}" of "${path.join(" ")}".${hint} ${help}`)
   }
-  if (!flag.takesValue) {
+  if (flag.accepts === undefined) {
     return equals === -1 ? Either.right([flag, undefined]) : Either.left(`"${name}" takes no value. ${help}`)
   }
   const value = equals === -1 ? next : word.slice(equals + 1)
   if (value === undefined || (equals === -1 && known.some((flag) => flag.name === value))) {
     return Either.left(`"${name}" needs a value. ${help}`)
+  }
+  const choices = flag.accepts.split(" | ")
+  if (choices.length > 1 && !choices.includes(value)) {
+    return Either.left(
+      `"${name}" takes one of ${choices.join(", ")}, not "${value}".${didYouMean(value, choices)} ${help}`
+    )
+  }
+  if (flag.accepts === "integer" && !/^[+-]?\d+$/.test(value)) {
+    return Either.left(`"${name}" takes a whole number, not "${value}". ${help}`)
   }
   return Either.right([flag, value])
 }

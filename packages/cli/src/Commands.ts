@@ -39,7 +39,9 @@ const resumeOptions = {
   partial: Options.boolean("partial").pipe(
     Options.withDescription("After a crash: keep the results that are there, unfinished calls count as failed.")
   ),
-  discard: Options.boolean("discard").pipe(Options.withDescription("After a crash: count every call of the last batch as failed."))
+  discard: Options.boolean("discard").pipe(
+    Options.withDescription("After a crash: count every call of the last batch as failed.")
+  )
 }
 
 const resume = Command.make(
@@ -50,10 +52,13 @@ const resume = Command.make(
 
 const sessionsOptions = { all, json, cwd: Flags.cwd, verbose: Flags.verbose }
 
-const sessions = Command.make("sessions", sessionsOptions, (flags) =>
-  Effect.flatMap(Effect.promise(() => import("./SessionsCommand.js")), ({ sessions }) => sessions(flags))).pipe(
-    Command.withDescription("Lists the sessions of this project, the latest first.")
-  )
+const sessions = Command.make(
+  "sessions",
+  sessionsOptions,
+  (flags) => Effect.flatMap(Effect.promise(() => import("./SessionsCommand.js")), ({ sessions }) => sessions(flags))
+).pipe(
+  Command.withDescription("Lists the sessions of this project, the latest first.")
+)
 
 const showOptions = { json, cwd: Flags.cwd, verbose: Flags.verbose }
 
@@ -65,17 +70,23 @@ const show = Command.make(
 
 const doctorOptions = { ...Flags.model, json, cwd: Flags.cwd, verbose: Flags.verbose }
 
-const doctor = Command.make("doctor", doctorOptions, (flags) =>
-  Effect.flatMap(Effect.promise(() => import("./DoctorCommand.js")), ({ doctor }) => doctor(flags))).pipe(
-    Command.withDescription("Says what is found on this machine, what is protected, and what would ask or run.")
-  )
+const doctor = Command.make(
+  "doctor",
+  doctorOptions,
+  (flags) => Effect.flatMap(Effect.promise(() => import("./DoctorCommand.js")), ({ doctor }) => doctor(flags))
+).pipe(
+  Command.withDescription("Says what is found on this machine, what is protected, and what would ask or run.")
+)
 
 const toolsListOptions = { json, verbose: Flags.verbose }
 
-const toolsList = Command.make("list", toolsListOptions, (flags) =>
-  Effect.flatMap(Effect.promise(() => import("./ToolsCommand.js")), ({ list }) => list(flags))).pipe(
-    Command.withDescription("Lists the tools.")
-  )
+const toolsList = Command.make(
+  "list",
+  toolsListOptions,
+  (flags) => Effect.flatMap(Effect.promise(() => import("./ToolsCommand.js")), ({ list }) => list(flags))
+).pipe(
+  Command.withDescription("Lists the tools.")
+)
 
 const toolsShow = Command.make(
   "show",
@@ -85,10 +96,13 @@ const toolsShow = Command.make(
 
 const demoOptions = { verbose: Flags.verbose }
 
-const demo = Command.make("demo", demoOptions, () =>
-  Effect.flatMap(Effect.promise(() => import("./DemoCommand.js")), ({ demo }) => demo)).pipe(
-    Command.withDescription("Shows all of it on a small project, with no key and no network: the model is scripted.")
-  )
+const demo = Command.make(
+  "demo",
+  demoOptions,
+  () => Effect.flatMap(Effect.promise(() => import("./DemoCommand.js")), ({ demo }) => demo)
+).pipe(
+  Command.withDescription("Shows all of it on a small project, with no key and no network: the model is scripted.")
+)
 
 const tools = Command.make("tools").pipe(
   Command.withDescription("What a model is told of its tools."),

@@ -175,8 +175,12 @@ export const layer = (options: {
 }): Layer.Layer<Run, CommandError.CommandError, Host | Signals> => {
   const { flags, places } = options
   const approval: Layer.Layer<Approval> = Approvals.layer({ flags, prompt: options.prompt })
-  const registry = Layer.unwrapEffect(Effect.map(chosenTools(builtIn, flags), (tools) =>
-    Layer.mapError(ToolRegistry.layer(tools), CommandError.ofRegistryError)))
+  const registry = Layer.unwrapEffect(
+    Effect.map(
+      chosenTools(builtIn, flags),
+      (tools) => Layer.mapError(ToolRegistry.layer(tools), CommandError.ofRegistryError)
+    )
+  )
   const loop = Layer.unwrapEffect(Effect.gen(function*() {
     const { files } = yield* Sandbox
     const { environment } = yield* Host

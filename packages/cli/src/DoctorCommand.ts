@@ -50,7 +50,12 @@ export const doctor = (
       database(places),
       weakened(places)
     ], { concurrency: "unbounded" })).flat()
-    const all = [{ name: "node", state: "ok" as const, text: process.version }, project(places), ...findings, ...verdicts]
+    const all = [
+      { name: "node", state: "ok" as const, text: process.version },
+      project(places),
+      ...findings,
+      ...verdicts
+    ]
     yield* host.write(
       flags.json
         ? JsonOutput.line({ type: "Doctor", version: JsonOutput.version, findings: all })
@@ -79,7 +84,11 @@ const model = (flags: ModelFlags): Effect.Effect<Finding, never, Host> =>
   Effect.map(Host, ({ environment }): Finding =>
     Either.match(ModelChoice.make(flags, environment), {
       onLeft: (text) => ({ name: "model", state: "none", text }),
-      onRight: (choice) => ({ name: "model", state: choice._tag === "Search" ? "none" : "ok", text: choiceText(choice) })
+      onRight: (choice) => ({
+        name: "model",
+        state: choice._tag === "Search" ? "none" : "ok",
+        text: choiceText(choice)
+      })
     }))
 
 const choiceText = (choice: ModelChoice.ModelChoice): string => {
@@ -109,14 +118,18 @@ const reachable = (flags: ModelFlags): Effect.Effect<ReadonlyArray<Finding>, nev
       Effect.map(answers(ModelChoice.vendors[vendor].origin), (up): Finding => ({
         name: vendor,
         state: up ? "ok" : "none",
-        text: `${ModelChoice.vendors[vendor].origin} ${up ? "answers" : "does not answer: look at the network or the proxy"}`
+        text: `${ModelChoice.vendors[vendor].origin} ${
+          up ? "answers" : "does not answer: look at the network or the proxy"
+        }`
       })), { concurrency: "unbounded" })
     const named = Option.isNone(flags.baseUrl) ? [] : [yield* server(flags.baseUrl.value)]
     const found = yield* LocalServers.search
     const local = found.map(({ baseUrl, models, name }): Finding => ({
       name,
       state: "ok",
-      text: `${baseUrl} serves ${models.slice(0, 5).join(", ")}${models.length > 5 ? ` and ${models.length - 5} more` : ""}`
+      text: `${baseUrl} serves ${models.slice(0, 5).join(", ")}${
+        models.length > 5 ? ` and ${models.length - 5} more` : ""
+      }`
     }))
     return [
       ...vendors,
@@ -125,7 +138,9 @@ const reachable = (flags: ModelFlags): Effect.Effect<ReadonlyArray<Finding>, nev
         ? [{
           name: "local",
           state: "none" as const,
-          text: `no server answers at ${LocalServers.usual.map(({ baseUrl }) => baseUrl).join(", ")}`
+          text: `no server answers at ${
+            LocalServers.usual.map(({ baseUrl }) => baseUrl).join(", ")
+          }`
         }]
         : local)
     ]
@@ -134,13 +149,24 @@ const reachable = (flags: ModelFlags): Effect.Effect<ReadonlyArray<Finding>, nev
 const server = (baseUrl: string): Effect.Effect<Finding> =>
   LocalServers.models({ baseUrl, key: undefined, timeout: "3 seconds" }).pipe(Effect.match({
     onFailure: ({ message }): Finding => ({ name: "server", state: "none", text: `${baseUrl}: ${message}` }),
-    onSuccess: (models): Finding => ({ name: "server", state: "ok", text: `${baseUrl} serves ${models.slice(0, 5).join(", ")}` })
+    onSuccess: (models): Finding => ({
+      name: "server",
+      state: "ok",
+      text: `${baseUrl} serves ${models.slice(0, 5).join(", ")}`
+    })
   }))
 
-const osSandbox: Effect.Effect<Finding> = Effect.map(BubblewrapProbe.probe(), (found): Finding =>
-  found._tag === "Available"
-    ? { name: "os sandbox", state: "ok", text: `bubblewrap ${found.version}: commands see the project only, and no network` }
-    : { name: "os sandbox", state: "none", text: found.message })
+const osSandbox: Effect.Effect<Finding> = Effect.map(
+  BubblewrapProbe.probe(),
+  (found): Finding =>
+    found._tag === "Available"
+      ? {
+        name: "os sandbox",
+        state: "ok",
+        text: `bubblewrap ${found.version}: commands see the project only, and no network`
+      }
+      : { name: "os sandbox", state: "none", text: found.message }
+)
 
 const ripgrep: Effect.Effect<Finding> = Effect.tryPromise(async () => {
   const { rgPath } = await import("@vscode/ripgrep")

@@ -21,8 +21,7 @@ const list = (name: string, value: string, description: string) =>
     Options.repeated
   )
 
-const toggle = (name: string, description: string) =>
-  Options.boolean(name).pipe(Options.withDescription(description))
+const toggle = (name: string, description: string) => Options.boolean(name).pipe(Options.withDescription(description))
 
 /**
  * The folder that a command works in.
@@ -84,7 +83,10 @@ export const session = {
   ),
   allow: list("allow", "pattern", "Run these calls unasked: a tool, a glob, or run_command(npm test). Repeatable."),
   deny: list("deny", "pattern", "Never run these calls; patterns as in --allow. Repeatable."),
-  yes: toggle("yes", "Approve what would be asked, except what must be asked every time (deletions, dangerous commands)."),
+  yes: toggle(
+    "yes",
+    "Approve what would be asked, except what must be asked every time (deletions, dangerous commands)."
+  ),
   mode: Options.choice("mode", ["disabled", "parse_only", "enabled"]).pipe(
     Options.withDescription("What happens with tool calls: answered with an error, handed to you, run (default)."),
     Options.optional

@@ -3,8 +3,8 @@
  *
  * @since 0.1.0
  */
-import type { Workspace } from "@capstan/core/Workspace"
 import * as Sanitiser from "@capstan/core/Sanitiser"
+import type { Workspace } from "@capstan/core/Workspace"
 import * as Effect from "effect/Effect"
 import * as path from "node:path"
 
@@ -26,7 +26,17 @@ const maxEntries = 60
 const maxNotesBytes = 16_384
 
 /** Folders whose contents say nothing about a project. */
-const closed = new Set([".git", "node_modules", ".capstan", "dist", "build", "target", "__pycache__", ".venv", "vendor"])
+const closed = new Set([
+  ".git",
+  "node_modules",
+  ".capstan",
+  "dist",
+  "build",
+  "target",
+  "__pycache__",
+  ".venv",
+  "vendor"
+])
 
 const size = (bytes: number | null): string =>
   bytes === null ? "" : bytes < 1_024 ? ` (${bytes} B)` : bytes < 1_048_576
@@ -64,7 +74,11 @@ const overview = (files: Workspace["Type"]): Effect.Effect<string> =>
       lines.push(...entries.slice(0, room).map(({ line }) => line))
       more += Math.max(0, entries.length - room)
       if (lines.length >= maxEntries) break
-      queue.push(...entries.filter((entry) => entry.isFolder && !closed.has(path.posix.basename(entry.path))).map(({ path }) => path))
+      queue.push(
+        ...entries.filter((entry) => entry.isFolder && !closed.has(path.posix.basename(entry.path))).map(({ path }) =>
+          path
+        )
+      )
     }
     if (lines.length === 0) return "The working folder is empty."
     const rest = more > 0 || queue.length > 0 ? "\n… and more; list folders to see it" : ""
@@ -72,9 +86,9 @@ const overview = (files: Workspace["Type"]): Effect.Effect<string> =>
   })
 
 const notes = (files: Workspace["Type"], root: string): Effect.Effect<string> =>
-  Effect.firstSuccessOf(["AGENTS.md", path.join(root, "AGENTS.md")].map((at) =>
-    files.read({ path: at, length: maxNotesBytes })
-  )).pipe(
+  Effect.firstSuccessOf(
+    ["AGENTS.md", path.join(root, "AGENTS.md")].map((at) => files.read({ path: at, length: maxNotesBytes }))
+  ).pipe(
     Effect.map(({ bytes, size }) => {
       const text = Sanitiser.sanitise(new TextDecoder().decode(bytes)).text.replaceAll("</project-notes>", "")
       const cut = size > bytes.length ? "\n[cut; read_file shows the rest]" : ""

@@ -57,17 +57,19 @@ const escapes = new RegExp(`${String.fromCharCode(0x1b)}\\[[0-9;]*m`, "g")
  * `@effect/cli` prints help in colours whoever reads it, with half of the command in its usage, and mistakes in several
  * lines, which become one of ours.
  */
-const quietly = (host: Host.Host["Type"], color: boolean, words: ReadonlyArray<string>) => <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-  Console.consoleWith((console) =>
-    Effect.withConsole(effect, {
-      ...console,
-      log: (...args) => {
-        const text = args.map(String).join(" ").replace(/(?<=\$ )[a-z]+(?= |$)/m, words.join(" "))
-        return host.write(`${(color ? text : text.replace(escapes, "")).trimEnd()}\n`)
-      },
-      error: () => Effect.void
-    })
-  )
+const quietly =
+  (host: Host.Host["Type"], color: boolean, words: ReadonlyArray<string>) =>
+  <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+    Console.consoleWith((console) =>
+      Effect.withConsole(effect, {
+        ...console,
+        log: (...args) => {
+          const text = args.map(String).join(" ").replace(/(?<=\$ )[a-z]+(?= |$)/m, words.join(" "))
+          return host.write(`${(color ? text : text.replace(escapes, "")).trimEnd()}\n`)
+        },
+        error: () => Effect.void
+      })
+    )
 
 const dispatch = (options: MainOptions) =>
   Effect.gen(function*() {

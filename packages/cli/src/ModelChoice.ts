@@ -86,7 +86,9 @@ const isProvider = (text: string): text is Provider =>
   text === "anthropic" || text === "openai" || text === "compatible" || text === "scripted"
 
 /** `provider/id`; an id of a compatible server may have slashes itself. */
-const split = (model: string | undefined): { readonly provider: Provider | undefined; readonly id: string | undefined } => {
+const split = (
+  model: string | undefined
+): { readonly provider: Provider | undefined; readonly id: string | undefined } => {
   const slash = model?.indexOf("/") ?? -1
   const head = model?.slice(0, Math.max(0, slash)) ?? ""
   return model !== undefined && isProvider(head)

@@ -40,7 +40,8 @@ export const find = (options: {
     const cwd = yield* attempt(() => readableFolder(asked), (why) =>
       `The folder ${asked} cannot be used (${why}). Give another one with --cwd.`)
     const data = path.join(dataHome(host), "capstan")
-    yield* attempt(() => privateFolder(data), (why) =>
+    yield* attempt(() =>
+      privateFolder(data), (why) =>
       `The data folder ${data} cannot be used (${why}). Set XDG_DATA_HOME to a folder that you may write.`)
     return { cwd, root: rootOf(cwd), data, database: path.join(data, "capstan.db") }
   })
@@ -127,6 +128,8 @@ export const session = (options: {
       return yield* CommandError.usage(`There is no session ${options.id}. See "capstan sessions --all".`)
     }
     return others.length === 0 ? only : yield* CommandError.usage(
-      `${found.length} sessions begin with ${options.id}: ${found.slice(0, 5).map(({ id }) => id).join(", ")}. Give more characters.`
+      `${found.length} sessions begin with ${options.id}: ${
+        found.slice(0, 5).map(({ id }) => id).join(", ")
+      }. Give more characters.`
     )
   })

@@ -90,7 +90,12 @@ const compatible = (
     const { baseUrl, key } = choice
     const model = choice.model ?? (yield* firstModel(baseUrl, key))
     // The address is what a resumed session has to know of its provider.
-    const settings = { baseUrl, model, provider: withoutUser(baseUrl), ...(key === undefined ? {} : { apiKey: Redacted.make(key) }) }
+    const settings = {
+      baseUrl,
+      model,
+      provider: withoutUser(baseUrl),
+      ...(key === undefined ? {} : { apiKey: Redacted.make(key) })
+    }
     const layer = Effect.map(
       Effect.promise(() => import("@capstan/openai/OpenAiCompatible")),
       (OpenAiCompatible) => OpenAiCompatible.layer(settings)
@@ -111,12 +116,15 @@ const firstModel = (baseUrl: string, key: string | undefined): Effect.Effect<str
       new CommandError.CommandError({
         code: 4,
         tag: "ModelError",
-        message: `The server at ${baseUrl} did not list its models (${message}). Start it, or correct --base-url, or name a model with --model compatible/id.`
+        message:
+          `The server at ${baseUrl} did not list its models (${message}). Start it, or correct --base-url, or name a model with --model compatible/id.`
       })
     ),
     Effect.flatMap(([first]) =>
       first === undefined
-        ? CommandError.usage(`The server at ${baseUrl} lists no model. Load one there, or name it with --model compatible/id.`)
+        ? CommandError.usage(
+          `The server at ${baseUrl} lists no model. Load one there, or name it with --model compatible/id.`
+        )
         : Effect.succeed(first)
     )
   )

@@ -6,7 +6,7 @@
 import type { Event } from "@capstan/core/Event"
 import type { Outcome } from "@capstan/core/Outcome"
 import * as Sanitiser from "@capstan/core/Sanitiser"
-import type * as Effect from "effect/Effect"
+import * as Effect from "effect/Effect"
 
 /**
  * Takes the events of a turn in order; `Final` comes also when the turn was cancelled.
@@ -39,5 +39,24 @@ export const outcomeLine = (tool: string, summary: string, outcome: Outcome, dur
     case "TimedOut":
     case "Unknown":
       return `✗ ${what}: ${clean(outcome.failure.message)}`
+  }
+}
+
+/**
+ * Holds the news that an answer broke off until something follows: where nothing does, the error that ends the run says it.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const withoutLastWords = (renderer: Renderer): Renderer => {
+  let held: Event | undefined
+  return {
+    show: (event) =>
+      Effect.suspend(() => {
+        const before = held
+        held = event._tag === "Voided" ? event : undefined
+        const shown = before === undefined ? Effect.void : renderer.show(before)
+        return held === undefined ? Effect.zipRight(shown, renderer.show(event)) : shown
+      })
   }
 }

@@ -14,6 +14,7 @@ import * as ExitCode from "./ExitCode.js"
 import type { SessionFlags } from "./Flags.js"
 import { Host } from "./Host.js"
 import * as JsonOutput from "./JsonOutput.js"
+import * as Renderer from "./Renderer.js"
 import { Screen } from "./Screen.js"
 import * as Session from "./Session.js"
 import type { Signals } from "./Signals.js"
@@ -84,7 +85,11 @@ export const drive = (
       yield* Effect.provide(
         Effect.gen(function*() {
           const { choice, ...message } = turn
-          const renderer = flags.streamJson ? JsonOutput.events(host) : flags.json ? JsonOutput.silent : yield* Screen
+          const renderer = flags.streamJson
+            ? JsonOutput.events(host)
+            : flags.json
+            ? JsonOutput.silent
+            : Renderer.withoutLastWords(yield* Screen)
           const driven = Turns.run({ session: id, workspace: places.root, ...message }, renderer)
           const result = yield* driven.pipe(
             Effect.catchTag("UnfinishedError", (error) =>

@@ -64,13 +64,19 @@ const answersIn = ({ messages }: ModelRequest): number => messages.filter(({ rol
 const read = (file: string): Effect.Effect<ReadonlyArray<typeof Entry.Type>, CommandError.CommandError> =>
   Effect.tryPromise({
     try: () => fs.readFile(file, "utf8"),
-    catch: () => CommandError.usage(`The script ${file} cannot be read. Give the path of a JSON file: --model scripted/replies.json`)
+    catch: () =>
+      CommandError.usage(
+        `The script ${file} cannot be read. Give the path of a JSON file: --model scripted/replies.json`
+      )
   }).pipe(Effect.flatMap((text) =>
     Effect.mapError(
       Schema.decode(Script)(text),
-      (error) => CommandError.usage(`The script ${file} is not a list of answers: ${
-        CommandError.oneLine(ParseResult.TreeFormatter.formatErrorSync(error))
-      }`)
+      (error) =>
+        CommandError.usage(
+          `The script ${file} is not a list of answers: ${
+            CommandError.oneLine(ParseResult.TreeFormatter.formatErrorSync(error))
+          }`
+        )
     )
   ))
 

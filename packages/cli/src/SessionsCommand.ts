@@ -25,8 +25,10 @@ const reading = <A, R>(
   flags: ReadFlags,
   read: (places: Places.Places) => Effect.Effect<A, CommandError.CommandError, R>
 ) =>
-  Effect.flatMap(Places.find({ cwd: Option.getOrUndefined(flags.cwd) }), (places) =>
-    Effect.provide(read(places), Composition.journal(places)))
+  Effect.flatMap(
+    Places.find({ cwd: Option.getOrUndefined(flags.cwd) }),
+    (places) => Effect.provide(read(places), Composition.journal(places))
+  )
 
 const clean = (text: string): string => Sanitiser.sanitise(text).text
 
@@ -62,7 +64,9 @@ export const sessions = (
     }))
 
 const sessionLine = ({ id, project, records, title, updated }: SessionInfo, all: boolean): string =>
-  `${id}  ${moment.format(updated)}  ${String(records).padStart(5)}  ${clean(title)}${all ? `  (${clean(project)})` : ""}\n`
+  `${id}  ${moment.format(updated)}  ${String(records).padStart(5)}  ${clean(title)}${
+    all ? `  (${clean(project)})` : ""
+  }\n`
 
 /**
  * Shows the log of one session.
@@ -103,7 +107,9 @@ const recordText = (record: JournalRecord, verbose: boolean): string => {
       return `the answer broke off: ${record.reason}`
     case "Planned":
       return verbose
-        ? `plan: ask [${record.asked}], refuse [${record.refused}], run ${record.stages.map((stage) => `[${stage}]`).join(" ")}`
+        ? `plan: ask [${record.asked}], refuse [${record.refused}], run ${
+          record.stages.map((stage) => `[${stage}]`).join(" ")
+        }`
         : ""
     case "Asked":
       return `asked: ${record.questions.map(({ detail, tool }) => `${tool} ${detail}`).join("; ")}`

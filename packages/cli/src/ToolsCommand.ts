@@ -34,7 +34,9 @@ export const list = (flags: { readonly json: boolean }): Effect.Effect<void, nev
       flags.json
         ? JsonOutput.line({ type: "Tools", version: JsonOutput.version, tools: sorted.map(described) })
         : sorted.map(({ definition: { description, name }, safety, trust }) =>
-          `${name.padEnd(18)} ${safety.padEnd(12)} ${trust.padEnd(10)} ${/^.*?[.](?=\s|$)/s.exec(description)?.[0] ?? description}\n`
+          `${name.padEnd(18)} ${safety.padEnd(12)} ${trust.padEnd(10)} ${
+            /^.*?[.](?=\s|$)/s.exec(description)?.[0] ?? description
+          }\n`
         ).join("")
     ))
 
@@ -49,18 +51,24 @@ export const show = (
 ): Effect.Effect<void, CommandError.CommandError, Host> =>
   Effect.gen(function*() {
     const host = yield* Host
-    const tool = sorted.find(({ aliases, definition }) => definition.name === flags.name || aliases.includes(flags.name))
+    const tool = sorted.find(({ aliases, definition }) =>
+      definition.name === flags.name || aliases.includes(flags.name)
+    )
     if (tool === undefined) {
       const nearest = CommandLine.nearest(flags.name, sorted.map(({ definition }) => definition.name))
       return yield* CommandError.usage(
-        `No tool is called "${flags.name}".${nearest === undefined ? "" : ` Did you mean "${nearest}"?`} See "capstan tools list".`
+        `No tool is called "${flags.name}".${
+          nearest === undefined ? "" : ` Did you mean "${nearest}"?`
+        } See "capstan tools list".`
       )
     }
     const { aliases, definition, safety, trust } = tool
     yield* host.write(
       flags.json
         ? JsonOutput.line({ type: "Tool", version: JsonOutput.version, ...described(tool) })
-        : `${definition.name}${aliases.length === 0 ? "" : ` (also ${aliases.join(", ")})`}: ${safety}, from trust ${trust}\n\n`
+        : `${definition.name}${
+          aliases.length === 0 ? "" : ` (also ${aliases.join(", ")})`
+        }: ${safety}, from trust ${trust}\n\n`
           + `${definition.description}\n\n${JSON.stringify(definition.parameters, undefined, 2)}\n`
     )
   })

@@ -14,7 +14,9 @@ import type { SessionFlags } from "./Flags.js"
  * @category constructors
  */
 export const ofFlags = (flags: SessionFlags): ReadonlyArray<string> => [
-  ...(flags.yes ? ["Approval is off (--yes): edits and commands run unasked, except what must be asked every time."] : []),
+  ...(flags.yes
+    ? ["Approval is off (--yes): edits and commands run unasked, except what must be asked every time."]
+    : []),
   ...(Option.contains(flags.approve, "auto") ? ["File edits run unasked (--approve auto)."] : []),
   ...(Option.contains(flags.trust, "full") ? ["The trust level is full (--trust full)."] : []),
   ...flags.allow.map((entry) => `Calls of ${entry} run unasked (--allow).`),
