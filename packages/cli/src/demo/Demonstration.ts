@@ -35,6 +35,9 @@ import * as Worker from "./Worker.js"
 /** How long a child may take to clean up when the demo is broken off, in milliseconds. */
 const grace = 4_000
 
+/** So much of a session's id is enough for a journal with one session. */
+const prefix = 10
+
 interface Ending {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
@@ -111,13 +114,19 @@ const temporary = (session: string) =>
           )
         )
     )
-    return { root, keep: Effect.sync(() => void (isKept = true)) }
+    const keep = Effect.sync(() => {
+      isKept = true
+      fs.rmSync(Project.folders(root).temporary, { recursive: true, force: true })
+    })
+    return { root, keep }
   })
 
 /** How this program was started, for commands that the user can copy. */
 const program = (): string => {
   const script = process.argv[1] ?? "capstan"
-  return path.basename(script) === "capstan" ? "capstan" : `node ${path.relative(process.cwd(), script)}`
+  if (path.basename(script) === "capstan") return "capstan"
+  const relative = path.relative(process.cwd(), script)
+  return `node ${relative.startsWith("..") ? script : relative}`
 }
 
 const stateOf = (rows: ReadonlyArray<JournalRow>) =>
@@ -231,7 +240,7 @@ export const show: Effect.Effect<void, CommandError.CommandError, Host> = Effect
     `  ${places.database}`,
     "Look at it:",
     `  XDG_DATA_HOME=${folders.data} \\`,
-    `  ${program()} show ${session}`,
+    `  ${program()} show ${session.slice(0, prefix)}`,
     "Remove everything:",
     `  rm -r ${root}`,
     ""

@@ -126,9 +126,9 @@ const work = (session: string) =>
     const page = yield* Page.make
     const { processes } = yield* Sandbox
     yield* page.say([
-      processes.enforcement.backend === "sandboxed"
-        ? "Commands run in an OS sandbox (bubblewrap): no network, no files but these."
-        : "Commands run without an OS sandbox here.",
+      ...(processes.enforcement.backend === "sandboxed"
+        ? ["Commands run in an OS sandbox (bubblewrap): no network, no files but these."]
+        : []),
       ...processes.enforcement.weakened
     ])
     yield* page.say([`> ${Script.task}`])
