@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import { execFileSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { type Folders, folders, script } from "./program.js"
@@ -20,13 +21,9 @@ const source = (at: Folders) => fs.readFileSync(path.join(at.work, "math.js"), "
 
 /** Processes that run this, by the arguments that they were started with. */
 const running = (mark: string): ReadonlyArray<string> =>
-  fs.readdirSync("/proc").filter((entry) => /^\d+$/.test(entry)).filter((pid) => {
-    try {
-      return fs.readFileSync(`/proc/${pid}/cmdline`, "utf8").startsWith(`sleep\0${mark}`)
-    } catch {
-      return false
-    }
-  })
+  execFileSync("ps", ["-eo", "args"], { encoding: "utf8" }).split("\n").filter((line) =>
+    line.startsWith(`sleep ${mark}`)
+  )
 
 const until = (what: () => boolean) => tmux.eventually(Effect.sync(what), (yes) => yes)
 

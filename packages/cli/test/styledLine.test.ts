@@ -30,6 +30,7 @@ describe("lines", () => {
   it("lose control characters, and say tabs in blanks", () => {
     assert.strictEqual(render([span("a\u001b[2Jb\rc\u2028d", "red")], false), "a[2Jbcd")
     assert.strictEqual(render([span("a\tb", "red")], true), "\u001b[31ma       b\u001b[0m")
+    assert.strictEqual(render([span("a\tb", "red")], false), "a\tb")
   })
 
   it.prop("are wrapped without loss, and to the width", [text, columns, fc.boolean()], ([text, columns, words]) => {

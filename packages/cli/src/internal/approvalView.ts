@@ -11,7 +11,7 @@ import { count } from "./callLines.js"
 import { type Line, lineWidth, render, span, type Style, wrap } from "./styledLine.js"
 
 /** Lines of a command or a diff that are shown before somebody asks for all of them. */
-export const shownLines = 160
+const shownLines = 160
 
 const bar: Line = [span("  │ ", "yellow")]
 

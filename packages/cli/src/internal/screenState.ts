@@ -25,7 +25,7 @@ export interface Settings {
 }
 
 /** What the turn is doing, for the line with the spinner. */
-export interface Activity {
+interface Activity {
   readonly what: string
   readonly since: number
 }
@@ -300,4 +300,4 @@ export const step = (state: ScreenState, event: Event, settings: Settings, now: 
 }
 
 /** Who answers in a terminal: what was asked there need not be shown again. */
-export const asked = "user"
+const asked = "user"

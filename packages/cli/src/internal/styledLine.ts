@@ -48,18 +48,19 @@ const printable = (text: string, column: number): string => {
 const ascii = /^[\x20-\x7e]*$/
 
 /** Columns that a text takes. */
-export const width = (text: string): number => ascii.test(text) ? text.length : stringWidth(text)
+const width = (text: string): number => ascii.test(text) ? text.length : stringWidth(text)
 
 export const lineWidth = (line: Line): number =>
   line.reduce((column, { text }) => column + width(printable(text, column)), 0)
 
-/** The text of a line, for a terminal with colours or for anybody. */
+/** The text of a line, for a terminal with colours, or for anybody, with its tabs. */
 export const render = (line: Line, color: boolean): string => {
+  if (!color) return line.map(({ text }) => text.replace(controls, "")).join("")
   let column = 0
   return line.map(({ style, text }) => {
     const shown = printable(text, column)
     column += width(shown)
-    return !color || style === undefined || shown === "" ? shown : `\u001b[${codes[style]}m${shown}\u001b[0m`
+    return style === undefined || shown === "" ? shown : `\u001b[${codes[style]}m${shown}\u001b[0m`
   }).join("")
 }
 
