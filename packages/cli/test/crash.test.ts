@@ -266,7 +266,7 @@ describe("a process that is killed with -9 between any two records of a batch", 
         assert.isEmpty(alive())
         yield* ToolLoop.recover({ session, choice: "partial" })
         assert.strictEqual((yield* ToolLoop.run({ session })).text, "Done.")
-        assert.deepStrictEqual(sideLines(folder), ["run", "ready"])
+        assert.deepStrictEqual(sideLines(folder), ["ready"])
       }).pipe(Effect.provide(layer({ folder, script: script("command"), machine: "node" })))
     }).pipe(Effect.scoped), 60_000)
 })

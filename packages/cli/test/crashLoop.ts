@@ -1,6 +1,5 @@
 /** The loop that the crash tests kill and reopen: real journal, real side effects, a scripted model. */
 import * as Approval from "@capstan/core/Approval"
-import { ProcessRunner } from "@capstan/core/ProcessRunner"
 import type { Sandbox } from "@capstan/core/Sandbox"
 import * as Tool from "@capstan/core/Tool"
 import * as ToolLoop from "@capstan/core/ToolLoop"
@@ -10,6 +9,7 @@ import * as SqlJournal from "@capstan/sql/SqlJournal"
 import * as CrashPoint from "@capstan/testing/CrashPoint"
 import * as FakeSandbox from "@capstan/testing/FakeSandbox"
 import * as ScriptedModel from "@capstan/testing/ScriptedModel"
+import * as RunCommand from "@capstan/tools/RunCommand"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
@@ -32,7 +32,7 @@ const toolsOf: Record<Exclude<Shape, "command">, ReadonlyArray<string>> = {
 
 const batch = (shape: Shape): ScriptedModel.Step =>
   shape === "command"
-    ? ScriptedModel.call("run", { command: "echo ready; sleep 600" })
+    ? ScriptedModel.call("run_command", { command: "echo ready >> side.txt; sleep 600" })
     : ScriptedModel.calls(
       toolsOf[shape].map((name, i) => ({ name, arguments: { name: names[i] } })),
       { text: "Three calls." }
@@ -75,22 +75,7 @@ const tools = (folder: string) => [
     parameters,
     handler: ({ name }) => Effect.as(note(folder, name), `changed ${name}`)
   }),
-  Tool.make("run", {
-    description: "Runs a command.",
-    parameters: Schema.Struct({ command: Schema.String }),
-    handler: ({ command }, call) =>
-      Effect.gen(function*() {
-        const runner = yield* ProcessRunner
-        yield* note(folder, "run")
-        return yield* runner.run({
-          command,
-          cwd: folder,
-          keepBytes: 1_000,
-          onStart: call.processStarted,
-          onOutput: ({ text }) => note(folder, text.trim())
-        }).pipe(Effect.as("ended"))
-      })
-  })
+  RunCommand.tool
 ]
 
 /** `machine: "node"`: commands really run, with nothing that would end them with this process. */
@@ -101,7 +86,7 @@ export const layer = (options: {
   readonly machine?: "fake" | "node"
 }) => {
   const { folder } = options
-  const machine: Layer.Layer<Sandbox | ProcessRunner> = options.machine === "node"
+  const machine: Layer.Layer<Sandbox> = options.machine === "node"
     ? Layer.orDie(NodeSandbox.layer({ mounts: { workspace: folder }, osSandbox: "off" }))
     : FakeSandbox.layer()
   const journal = CrashPoint.layer(options.points ?? []).pipe(
@@ -110,7 +95,12 @@ export const layer = (options: {
   return ToolLoop.layer.pipe(
     Layer.provideMerge(ScriptedModel.layer(options.script)),
     Layer.provide(Layer.orDie(ToolRegistry.layer(tools(folder)))),
-    Layer.provide(Approval.layerCallback({ ask: () => Effect.succeed({ _tag: "ApproveAll" }) })),
+    Layer.provide(
+      Approval.layerCallback({
+        policy: { denylist: [], trust: "shell" },
+        ask: () => Effect.succeed({ _tag: "ApproveAll" })
+      })
+    ),
     Layer.provideMerge(journal),
     Layer.provide(machine)
   )

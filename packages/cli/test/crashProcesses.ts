@@ -29,7 +29,7 @@ export const buildProgram = () =>
     external: ["better-sqlite3", "@vscode/ripgrep"],
     banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
     alias: Object.fromEntries(
-      ["core", "node", "sql", "testing"].map((name) => [`@capstan/${name}`, path.join(packages, name, "src")])
+      ["core", "node", "sql", "testing", "tools"].map((name) => [`@capstan/${name}`, path.join(packages, name, "src")])
     ),
     logLevel: "error"
   })
