@@ -63,7 +63,9 @@ export const narrow = (host: Host["Type"]): Host["Type"] => {
 }
 
 const broken = (text: string): string =>
-  wrap([span(text)], { columns, hanging: [span("    ")], words: true }).map((line) => render(line, false)).join("\n")
+  wrap([span(text)], { columns, hanging: [span("    ")], words: true })
+    .map((line, index, rows) => index === rows.length - 1 ? render(line, false) : render(line, false).trimEnd())
+    .join("\n")
 
 /**
  * What a crash left, a line for each kind of call.
