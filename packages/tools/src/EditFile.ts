@@ -29,16 +29,16 @@ const placesShown = 5
 const Parameters = Schema.Struct({
   path: Schema.String.annotations({
     description: "File to change, relative to the working directory.",
-    examples: ["src/main.ts"]
+    examples: ["docs/guide.md"]
   }),
   old_text: Schema.String.annotations({
     description:
       "Text to replace, copied exactly from the file with its indentation and line breaks. Must occur once; add lines around it until it does.",
-    examples: ["const port = 80"]
+    examples: ["colour"]
   }),
   new_text: Schema.String.annotations({
     description: "Text to put in its place. Empty takes old_text out.",
-    examples: ["const port = 8080"]
+    examples: ["color"]
   }),
   replace_all: Schema.optionalWith(
     Schema.Boolean.annotations({
@@ -288,7 +288,7 @@ const maxDiffBytes = 1_048_576
  */
 export const tool: Tool.Tool<Sandbox.Sandbox> = Tool.make("edit_file", {
   description: "Changes a part of a file: replaces old_text by new_text. " +
-    "Example: {\"path\":\"src/main.ts\",\"old_text\":\"const port = 80\",\"new_text\":\"const port = 8080\"}. " +
+    "Example: {\"path\":\"docs/guide.md\",\"old_text\":\"colour\",\"new_text\":\"color\"}. " +
     "Read the file with read_file first and copy old_text exactly, with its indentation; it must occur once, unless replace_all is true. " +
     "Line breaks match whether the file has LF or CRLF. To take whole lines out, end old_text with their line break and send an empty new_text. " +
     "If old_text is not found, the error hands over the text to use. Not for new files or complete rewrites (use write_file).",

@@ -59,6 +59,14 @@ for (const machine of machines) {
         expect(yield* textOf("a")).toBe("1\n2\n3\n")
       }).pipe(Effect.provide(machine.layer({ a: "1\n2\n3\n" }))))
 
+    it.effect("overwrites what is too large to be read whole, after a part of it was read", () =>
+      Effect.gen(function*() {
+        const at = session({ limits: { maxReadFileScanBytes: 100, maxFileReadBytes: 50 } })
+        yield* fail(write, { path: "a", content: "new" }, at)
+        yield* call(ReadFile.tool, { path: "a", end_line: 1 }, at)
+        expect(yield* call(write, { path: "a", content: "new" }, at)).toMatch(/^overwritten/)
+      }).pipe(Effect.provide(machine.layer({ a: "line\n".repeat(100) }))))
+
     it.effect("refuses a file that has changed since it was read", () =>
       Effect.gen(function*() {
         const at = session()

@@ -47,11 +47,15 @@ export const read = (
     asFailure(files)
   )
 
+/** What would be done to the file. */
+type Verb = "editing" | "overwriting"
+
 /** A file that the session has not read is refused; a small text is shown with the refusal, and then counts as read. */
 const notRead = (
   file: CurrentFile,
   call: CallContext,
   path: string,
+  verb: Verb,
   why: string
 ): Effect.Effect<never, ToolFailure.ToolFailure> =>
   Effect.gen(function*() {
@@ -73,7 +77,9 @@ const notRead = (
       message: `${why} Nothing was written. ${file.display} has ${file.size} bytes, ${
         count(total, "line")
       }; this is its content, which now counts as read:\n${text}`,
-      suggestedFix: `If the change is still right for this content, send it again.`,
+      suggestedFix: verb === "editing"
+        ? "Now call edit_file again, with old_text copied exactly from this content."
+        : "If all of this should go, call write_file again now; to keep some of it, send it as a part of content.",
       details
     })
   })
@@ -83,10 +89,10 @@ export const requireRead = (
   file: CurrentFile,
   call: CallContext,
   path: string,
-  verb: string
+  verb: Verb
 ): Effect.Effect<FileRead, ToolFailure.ToolFailure> => {
   const known = call.lastRead(file.canonical)
-  if (known === undefined) return notRead(file, call, path, `File was not read before ${verb}.`)
+  if (known === undefined) return notRead(file, call, path, verb, `File was not read before ${verb}.`)
   return known.sha256 === file.sha256
     ? Effect.succeed(known)
     : Effect.fail(stale(path, "File content changed since last read"))
@@ -97,15 +103,17 @@ export const requireWholeRead = (
   file: CurrentFile,
   call: CallContext,
   path: string,
-  verb: string
+  verb: Verb
 ): Effect.Effect<void, ToolFailure.ToolFailure> =>
   Effect.flatMap(requireRead(file, call, path, verb), (known) => {
-    if (known.lines === null) return Effect.void
+    // Of what is too large to be read whole, a part has to do.
+    if (known.lines === null || file.text === undefined) return Effect.void
     const seen = known.lines.map(([first, last]) => `${first}-${last}`).join(", ")
     return notRead(
       file,
       call,
       path,
+      verb,
       `Only a part of the file was read before ${verb} (lines ${seen === "" ? "none" : seen}).`
     )
   })
