@@ -4,7 +4,6 @@
  *
  * @since 0.1.0
  */
-import type * as CliOptions from "@effect/cli/Options"
 import * as Options from "@effect/cli/Options"
 import type * as Usage from "@effect/cli/Usage"
 import * as Either from "effect/Either"
@@ -19,7 +18,7 @@ import * as Option from "effect/Option"
  */
 export interface CommandShape {
   readonly name: string
-  readonly options: ReadonlyArray<CliOptions.Options<unknown>>
+  readonly options: ReadonlyArray<Options.Options<unknown>>
   readonly maxArguments: number
   readonly subcommands: ReadonlyArray<CommandShape>
 }

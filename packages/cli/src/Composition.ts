@@ -27,7 +27,7 @@ import * as CommandLine from "./CommandLine.js"
 import type { SessionFlags } from "./Flags.js"
 import { Host } from "./Host.js"
 import * as Instructions from "./Instructions.js"
-import * as Places from "./Places.js"
+import type * as Places from "./Places.js"
 import { Signals } from "./Signals.js"
 
 /**
@@ -136,7 +136,7 @@ const chosenTools = <R>(
  * @category constructors
  */
 export const limits = (flags: SessionFlags): Limits.Values => {
-  const base = Limits[Option.getOrElse(flags.limits, () => "agent" as const)]
+  const base = Option.contains(flags.limits, "strict") ? Limits.strict : Limits.agent
   return Option.match(flags.maxIterations, {
     onNone: () => base,
     onSome: (maxToolIterationsPerUserTurn) => ({ ...base, maxToolIterationsPerUserTurn })

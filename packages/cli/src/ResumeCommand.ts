@@ -36,7 +36,8 @@ export const resume = (flags: ResumeFlags): Effect.Effect<void, CommandError.Com
     return CommandError.usage("Give the session once: capstan resume ID.")
   }
   const session = Option.orElse(flags.id, () => flags.resume)
-  return RunCommand.drive({ ...flags, resume: Option.some(Option.getOrElse(session, () => "last")) }, {
-    ...(flags.partial ? { choice: "partial" } : flags.discard ? { choice: "discard" } : {})
-  })
+  return RunCommand.drive(
+    { ...flags, resume: Option.some(Option.getOrElse(session, () => "last")) },
+    flags.partial ? { choice: "partial" } : flags.discard ? { choice: "discard" } : {}
+  )
 }

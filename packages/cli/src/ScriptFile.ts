@@ -11,7 +11,7 @@ import { ModelError, ModelErrorReason, type ModelProvider, type ModelRequest } f
 import { Usage } from "@capstan/core/Usage"
 import * as ScriptedModel from "@capstan/testing/ScriptedModel"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
+import type * as Layer from "effect/Layer"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 import * as fs from "node:fs/promises"

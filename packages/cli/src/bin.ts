@@ -5,11 +5,12 @@
  */
 import { createRequire } from "node:module"
 import process from "node:process"
+import type * as Main from "./Main.js"
 
 const require = createRequire(import.meta.url)
 
 /** The bundle's loader (see `scripts/bundle.mjs`), or the modules one by one. */
-const load = async (): Promise<typeof import("./Main.js")> => {
+const load = async (): Promise<Pick<typeof Main, "main">> => {
   try {
     return require("./bundle/load.cjs")
   } catch (error) {
