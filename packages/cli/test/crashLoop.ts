@@ -52,7 +52,7 @@ export const script = (
 /** Where handlers leave a line each time they run. */
 export const sideFile = (folder: string) => path.join(folder, "side.txt")
 
-export const databaseFile = (folder: string) => path.join(folder, "journal.db")
+const databaseFile = (folder: string) => path.join(folder, "journal.db")
 
 const parameters = Schema.Struct({ name: Schema.String })
 

@@ -12,15 +12,14 @@ import * as readline from "node:readline"
 import { fileURLToPath } from "node:url"
 import type { Task } from "./crashTask.js"
 
-const here = fileURLToPath(new URL(".", import.meta.url))
-const packages = path.resolve(here, "../..")
+const packages = fileURLToPath(new URL("../..", import.meta.url))
 
 /** Inside the package, so that what is not bundled is found. */
 const program = path.join(packages, "cli", "node_modules", ".cache", `crash-${process.pid}.mjs`)
 
 export const buildProgram = () =>
   build({
-    entryPoints: [path.join(here, "crashProgram.ts")],
+    entryPoints: [fileURLToPath(new URL("crashProgram.ts", import.meta.url))],
     outfile: program,
     bundle: true,
     platform: "node",
