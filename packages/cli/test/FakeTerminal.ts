@@ -86,7 +86,7 @@ export const make = (
               ? Effect.fail(new EditorError({ message: "Neither VISUAL nor EDITOR is set." }))
               : Effect.dieMessage(`no editor but ${given?._tag ?? "nothing"}`)
           }),
-        guarded: (effect) => effect,
+        guarded: <A, E, R>(effect: Effect.Effect<A, E, R>) => effect,
         interrupt: Effect.sync(() => {
           interrupts++
         }),
