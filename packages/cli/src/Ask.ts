@@ -12,8 +12,8 @@ import { Host } from "./Host.js"
 const line: Effect.Effect<string | undefined> = Effect.async((resume) => {
   const reader = readline.createInterface({ input: process.stdin, terminal: false })
   reader.once("line", (text) => {
-    reader.close()
     resume(Effect.succeed(text))
+    reader.close()
   })
   reader.once("close", () => resume(Effect.succeed(undefined)))
   return Effect.sync(() => reader.close())

@@ -16,6 +16,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
 import * as Option from "effect/Option"
 import * as CommandError from "./CommandError.js"
 import * as CommandLine from "./CommandLine.js"
@@ -114,6 +115,13 @@ const report = (cause: Cause.Cause<CommandError.CommandError>, verbose: boolean)
     return 1
   })
 
+/** What the library logs is for whoever asked for it, and never on stdout, where the answer goes. */
+const logs = (verbose: boolean) =>
+  Logger.replace(
+    Logger.defaultLogger,
+    verbose ? Logger.map(Logger.logfmtLogger, (line) => void process.stderr.write(`${line}\n`)) : Logger.none
+  )
+
 /**
  * Runs a command line and says what the process should exit with. Mistakes and failures are one
  * line on stderr; `--verbose` adds where they come from.
@@ -130,5 +138,6 @@ export const main = (options: MainOptions): Promise<ExitCode> =>
     })),
     Effect.provide(Layer.merge(Host.layer, Signals.layer)),
     Effect.provide(cliLayer),
+    Effect.provide(logs(options.argv.includes("--verbose"))),
     Effect.runPromise
   )

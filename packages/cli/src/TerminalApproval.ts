@@ -105,12 +105,18 @@ const decide = (asker: Asker, questions: ReadonlyArray<Approval.Question>): Effe
     while (true) {
       const answers = yield* all
       if (answers === undefined) continue
+      if ("_tag" in answers) {
+        yield* say(asker, summaryOf([deny(answers.reason)]))
+        return answers
+      }
       yield* say(asker, summaryOf(answers.map(({ answer }) => answer)))
       return answers.every(({ answer }) => answer._tag === "Approve")
         ? { _tag: "ApproveAll" }
         : { _tag: "Each", answers }
     }
   })
+
+type DenyAll = Extract<Approval.Decision, { readonly _tag: "DenyAll" }>
 
 interface Given {
   readonly position: number
@@ -142,9 +148,8 @@ const viewAll = (asker: Asker, questions: ReadonlyArray<Approval.Question>): Eff
 const batch = (
   asker: Asker,
   questions: ReadonlyArray<Approval.Question>
-): Effect.Effect<ReadonlyArray<Given> | undefined> =>
+): Effect.Effect<ReadonlyArray<Given> | DenyAll | undefined> =>
   Effect.gen(function*() {
-    const every = (answer: Approval.Answer) => questions.map((question) => given(question, answer))
     const entries = yield* Effect.forEach(questions, (question) => entryOf(asker, question))
     const key = yield* pressed(asker, [
       { key: "y", says: `yes to all ${questions.length}` },
@@ -156,12 +161,12 @@ const batch = (
     ])
     switch (key) {
       case "y":
-        return every(approve)
+        return questions.map((question) => given(question, approve))
       case "n":
-        return every(deny(null))
+        return { _tag: "DenyAll", reason: null }
       case "r": {
         const reason = yield* lineOf(asker, "Why not? ")
-        return reason === undefined ? undefined : every(deny(reason === "" ? null : reason))
+        return reason === undefined ? undefined : { _tag: "DenyAll", reason: reason === "" ? null : reason }
       }
       case "v":
         return yield* viewAll(asker, questions)
