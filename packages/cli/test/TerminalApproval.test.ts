@@ -167,7 +167,7 @@ describe("several calls", () => {
   it.effect("are decided together", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual((yield* asked(all, [key("y")])).decision, { _tag: "ApproveAll" })
-      const none = (reason: string | null): Approval.Decision => ({ _tag: "DenyAll", reason })
+      const none = (reason: string | null): Decision => ({ _tag: "DenyAll", reason })
       assert.deepStrictEqual((yield* asked(all, [key("n")])).decision, none(null))
       assert.deepStrictEqual((yield* asked(all, [key("r"), line("not now")])).decision, none("not now"))
       assert.deepStrictEqual((yield* asked(all, [key("r"), { _tag: "Ended" }, key("n")])).decision, none(null))
