@@ -44,9 +44,20 @@ if (source === undefined || !/^\d{4}-\d{2}-\d{2}$/.test(date)) {
 const text = source.startsWith("https://") ? await (await fetch(source)).text() : await readFile(source, "utf8")
 const catalogue = JSON.parse(text)
 
-const number = (value) => typeof value === "number" && Number.isFinite(value) && value >= 0 ? String(value) : ""
+/**
+ * What is read of a model in the catalogue.
+ *
+ * @typedef {{
+ *   id: string, tool_call?: boolean, reasoning?: boolean, structured_output?: boolean,
+ *   limit?: { context?: unknown, output?: unknown }, modalities?: { output?: ReadonlyArray<string> },
+ *   cost?: { input?: unknown, output?: unknown, cache_read?: unknown, cache_write?: unknown }
+ * }} CatalogueModel
+ */
 
-const line = (model) => {
+const number = (/** @type {unknown} */ value) =>
+  typeof value === "number" && Number.isFinite(value) && value >= 0 ? String(value) : ""
+
+const line = (/** @type {CatalogueModel} */ model) => {
   const flags = [model.tool_call && "t", model.reasoning && "r", model.structured_output && "s"].filter(Boolean).join(
     ""
   )
@@ -65,8 +76,9 @@ const line = (model) => {
     .replace(/\|+$/, "")
 }
 
-const writesText = (model) => model.modalities?.output?.includes("text") ?? true
-const chats = (model) => writesText(model) && !/embed|whisper|tts|guard|rerank/.test(model.id)
+const writesText = (/** @type {CatalogueModel} */ model) => model.modalities?.output?.includes("text") ?? true
+const chats = (/** @type {CatalogueModel} */ model) =>
+  writesText(model) && !/embed|whisper|tts|guard|rerank/.test(model.id)
 
 const entries = providers.map((provider) => {
   const models = Object.entries(catalogue[provider]?.models ?? {}).map(([id, model]) => ({ ...model, id })).filter(

@@ -50,18 +50,30 @@ export const safe: ApprovalPolicy = {
   trust: "workspace"
 }
 
+const entryMatches = (entry: string, tool: string, matchesArguments: (pattern: string) => boolean): boolean => {
+  const open = entry.indexOf("(")
+  return open === -1 || !entry.endsWith(")")
+    ? Glob.matches(entry, tool)
+    : Glob.matches(entry.slice(0, open), tool) && matchesArguments(entry.slice(open + 1, -1))
+}
+
 /**
- * Whether a list entry covers a call.
+ * Whether an allow entry covers all that a call does.
  *
  * @since 0.1.0
  * @category combinators
  */
-export const covers = (entry: string, tool: string, call: PreparedCall): boolean => {
-  const open = entry.indexOf("(")
-  return open === -1 || !entry.endsWith(")")
-    ? Glob.matches(entry, tool)
-    : Glob.matches(entry.slice(0, open), tool) && call.allowedBy(entry.slice(open + 1, -1))
-}
+export const covers = (entry: string, tool: string, call: PreparedCall): boolean =>
+  entryMatches(entry, tool, call.allowedBy)
+
+/**
+ * Whether a deny entry concerns anything that a call does.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const concerns = (entry: string, tool: string, call: PreparedCall): boolean =>
+  entryMatches(entry, tool, call.deniedBy)
 
 /**
  * Refuses what the denylist names, what is above the trust level, and in mode `deny` what the allowlist does not name;
@@ -76,15 +88,8 @@ export const refusal = (
   call: PreparedCall
 ): ToolFailure.ToolFailure | undefined => {
   const name = tool.definition.name
-  const denied = policy.denylist.find((entry) => covers(entry, name, call))
-  if (denied !== undefined) {
-    return ToolFailure.permission({
-      kind: "denylist",
-      message: `${name} is denied by the entry "${denied}" of the denylist.`,
-      suggestedFix: "Do without it, or tell the user what you would have done.",
-      pattern: denied
-    })
-  }
+  const denied = policy.denylist.find((entry) => concerns(entry, name, call))
+  if (denied !== undefined) return onDenylist(name, denied)
   if (!Trust.covers(policy.trust, tool.trust)) {
     return ToolFailure.permission({
       kind: "trust",
@@ -101,6 +106,32 @@ export const refusal = (
   }
   return undefined
 }
+
+/**
+ * Refuses a call whose paths lead to where the denylist says, however they were written; `paths` are relative to the
+ * working directory where they lie below it.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const refusalOfPaths = (
+  policy: ApprovalPolicy,
+  tool: string,
+  paths: ReadonlyArray<string>
+): ToolFailure.ToolFailure | undefined => {
+  const denied = policy.denylist.find((entry) =>
+    entry.endsWith(")") && entryMatches(entry, tool, (pattern) => paths.some((path) => Glob.matches(pattern, path)))
+  )
+  return denied === undefined ? undefined : onDenylist(tool, denied)
+}
+
+const onDenylist = (tool: string, entry: string): ToolFailure.ToolFailure =>
+  ToolFailure.permission({
+    kind: "denylist",
+    message: `${tool} is denied by the entry "${entry}" of the denylist.`,
+    suggestedFix: "Do without it, or tell the user what you would have done.",
+    pattern: entry
+  })
 
 /**
  * Whether a call that was not refused runs or is asked about. `always` are the entries that a person approved for good.

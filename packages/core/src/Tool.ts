@@ -78,8 +78,10 @@ export interface PreparedCall<out R = never> {
   readonly assess: Effect.Effect<Assessment, never, R>
   /** A unified diff or similar, for edits. */
   readonly preview: Effect.Effect<string | undefined, never, R>
-  /** Whether an allow entry `tool(pattern)` covers these arguments. */
+  /** Whether an allow entry `tool(pattern)` covers these arguments: all of what they do. */
   readonly allowedBy: (pattern: string) => boolean
+  /** Whether a deny entry `tool(pattern)` concerns these arguments: any part of what they do. */
+  readonly deniedBy: (pattern: string) => boolean
   readonly run: (call: CallContext) => Effect.Effect<ToolOutput, ToolFailure.ToolFailure, R>
   /** After a crash: what the effect gave if it happened; undefined when the tool cannot tell. */
   readonly reconcile: (call: CallContext) => Effect.Effect<ToolOutput | undefined, never, R>
@@ -131,6 +133,7 @@ export interface Options<A, B, E, R> {
   readonly assess?: (args: A) => Effect.Effect<Assessment, never, R>
   readonly preview?: (args: A) => Effect.Effect<string | undefined, never, R>
   readonly allowedBy?: (args: A, pattern: string) => boolean
+  readonly deniedBy?: (args: A, pattern: string) => boolean
   readonly reconcile?: (args: A, call: CallContext) => Effect.Effect<B | undefined, never, R>
   readonly handler: (args: A, call: CallContext) => Effect.Effect<B, E, R>
 }
@@ -285,6 +288,9 @@ const prepared = <A, B, E, R>(
     preview: options.preview?.(args) ?? Effect.succeed(undefined),
     allowedBy: (pattern) =>
       options.allowedBy?.(args, pattern) ?? (paths.length > 0 && paths.every((use) => Glob.matches(pattern, use.path))),
+    deniedBy: (pattern) =>
+      options.deniedBy?.(args, pattern) ?? options.allowedBy?.(args, pattern) ??
+        paths.some((use) => Glob.matches(pattern, use.path)),
     run: (call) =>
       options.handler(args, call).pipe(
         Effect.mapBoth({ onFailure: (error) => toFailure(name, error), onSuccess: codec.output })

@@ -137,7 +137,7 @@ const run = (environment: Environment, call: ApprovedCall, capacity: number): Ef
         summary: environment.redactor.redact(ready.prepared.summary)
       })
     )
-    const received = yield* Effect.interruptible(handled(environment, call, context)).pipe(
+    const received = yield* Effect.interruptible(handled(environment, call, context, () => printed)).pipe(
       Effect.exit,
       Effect.flatMap(Exit.match({ onSuccess: Effect.succeed, onFailure: (cause) => afterCause(cause, () => printed) }))
     )
@@ -145,7 +145,12 @@ const run = (environment: Environment, call: ApprovedCall, capacity: number): Ef
     return { outcome, note: noteOf(environment, call, outcome), reads }
   })
 
-const handled = (environment: Environment, { ready }: ApprovedCall, context: CallContext): Effect.Effect<Outcome> =>
+const handled = (
+  environment: Environment,
+  { ready }: ApprovedCall,
+  context: CallContext,
+  printed: () => string
+): Effect.Effect<Outcome> =>
   Effect.gen(function*() {
     const paths = yield* Effect.forEach(ready.prepared.paths, (use) => environment.sandbox.files.decide(use))
     const moved = ToolPlan.pathFailure(paths)
@@ -160,15 +165,19 @@ const handled = (environment: Environment, { ready }: ApprovedCall, context: Cal
         }),
         onFailure: (failure): Outcome => ({ _tag: "Failed", failure })
       }),
-      Effect.timeoutTo({ duration: timeout, onSuccess: (outcome) => outcome, onTimeout: () => timedOut(timeout) })
+      Effect.timeoutTo({
+        duration: timeout,
+        onSuccess: (outcome) => outcome,
+        onTimeout: () => timedOut(timeout, printed())
+      })
     )
   })
 
-const timedOut = (timeout: Duration.Duration): Outcome => ({
+const timedOut = (timeout: Duration.Duration, printed: string): Outcome => ({
   _tag: "TimedOut",
   failure: {
     _tag: "Timeout",
-    message: `Timed out after ${Duration.format(timeout)}; what it had started was ended.`,
+    message: `Timed out after ${Duration.format(timeout)}; what it had started was ended.${lastOutput(printed)}`,
     suggestedFix: "Do less in one call, or ask for more time where the tool allows it.",
     details: { elapsedMillis: Duration.toMillis(timeout) }
   }
@@ -192,11 +201,13 @@ export const cancelled = (printed: string): Outcome => ({
   _tag: "Cancelled",
   failure: {
     _tag: "Cancelled",
-    message: printed === "" ? "Cancelled by user" : `Cancelled by user\nIts last output:\n${printed}`,
+    message: `Cancelled by user${lastOutput(printed)}`,
     suggestedFix: null,
     details: {}
   }
 })
+
+const lastOutput = (printed: string): string => printed === "" ? "" : `\nIts last output:\n${printed}`
 
 const messageOf = (defect: unknown): string => defect instanceof Error ? defect.message : String(defect)
 

@@ -263,7 +263,11 @@ export const decide = (options: {
         failure: ToolFailure.permission({ kind: "denied", message: "Nothing could be found out about this call." })
       }
     }
-    const failure = pathFailure(facts.paths)
+    const failure = pathFailure(facts.paths) ?? ApprovalPolicy.refusalOfPaths(
+      options.policy,
+      tool.definition.name,
+      facts.paths.flatMap((path) => path._tag === "Allowed" ? [path.display] : [])
+    )
     if (failure !== undefined) return { _tag: "Refused", ref, tool: tool.definition.name, failure }
     const verdict = ApprovalPolicy.classify({
       policy: options.policy,

@@ -63,6 +63,18 @@ describe("ApprovalPolicy", () => {
     expect(ApprovalPolicy.covers(entry, "write_file", prepared(file, { path: "docs/a.md" }))).toBe(covers)
   })
 
+  it("an allow entry must cover all of a call, a deny entry only a part", () => {
+    const both = Tool.make("copy", {
+      description: "c",
+      parameters: Schema.Struct({ from: Schema.String, to: Schema.String }),
+      paths: ({ from, to }) => [{ path: from, access: "read" }, { path: to, access: "write" }],
+      handler: () => Effect.succeed("")
+    })
+    const call = prepared(both, { from: "a/x", to: "b/x" })
+    expect(ApprovalPolicy.covers("copy(a/*)", "copy", call)).toBe(false)
+    expect(ApprovalPolicy.concerns("copy(a/*)", "copy", call)).toBe(true)
+  })
+
   it("deny wins over allow, trust over both, and mode deny runs only what is allowed", () => {
     const call = prepared(file, { path: "a" })
     const kind = (changes: Partial<ApprovalPolicy.ApprovalPolicy>) =>
@@ -132,6 +144,26 @@ describe("ToolPlan", () => {
       failures(resolve([call(0, "write_file", { path: "[redacted:jwt]" }), call(1, "look", { at: "[redacted:jwt]" })]))
     )
       .toEqual(["Validation", "Ready"])
+  })
+
+  it("a denied path is denied however it is written", () => {
+    const planned = ToolPlan.decide({
+      resolved: resolve([call(0, "write_file", { path: "/w/docs/x" })]),
+      policy: policy({ denylist: ["write_file(docs/**)"], mode: "auto" }),
+      always: [],
+      facts: new Map([[0, {
+        paths: [{
+          _tag: "Allowed",
+          path: "/w/docs/x",
+          canonical: "/w/docs/x",
+          display: "docs/x",
+          mount: { name: "w", root: "/w", access: "rw" }
+        }],
+        assessment: { risk: "medium", approval: "by-policy", warnings: [] },
+        preview: undefined
+      }]])
+    })
+    expect(planned).toMatchObject([{ _tag: "Refused", failure: { details: { kind: "denylist" } } }])
   })
 
   it("groups reads that stand next to each other, and nothing else", () => {

@@ -169,5 +169,6 @@ export const tool: Tool.Tool<Sandbox.Sandbox> = Tool.make("run_command", {
   detail: ({ command, cwd }) => cwd === undefined ? command : `${command}\n[in ${cwd}]`,
   assess,
   allowedBy: ({ command }, pattern) => CommandPolicy.covers(command, pattern),
+  deniedBy: ({ command }, pattern) => CommandPolicy.touches(command, pattern),
   handler
 })
