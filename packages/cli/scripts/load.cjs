@@ -43,8 +43,6 @@ const requireInside = Object.assign(
   require
 )
 
-const escapes = /\u001B\[[0-9;]*m/g
-
 /** What is printed by a command line, as to a terminal with colours. */
 const printedBy = async (argv) => {
   const { write } = process.stdout
@@ -54,7 +52,7 @@ const printedBy = async (argv) => {
     if (typeof done === "function") done()
     return true
   }
-  await load("Main.cjs").main({ argv, version, color: true })
+  await load("Main.cjs").main({ argv, version })
   process.stdout.write = write
   return text
 }
@@ -78,9 +76,7 @@ const helpOf = (argv) => {
   const last = argv.at(-1)
   const words = last === "--help" || last === "-h" ? argv.slice(0, -1) : argv.length === 0 ? argv : undefined
   if (words === undefined) return undefined
-  const text = JSON.parse(fs.readFileSync(path.join(__dirname, "help.json"), "utf8"))[words.join(" ")]
-  const color = process.stdout.isTTY === true && (process.env.NO_COLOR ?? "") === ""
-  return text === undefined || color ? text : text.replace(escapes, "")
+  return JSON.parse(fs.readFileSync(path.join(__dirname, "help.json"), "utf8"))[words.join(" ")]
 }
 
 const main = async (options) => {

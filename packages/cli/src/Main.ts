@@ -22,11 +22,12 @@ import * as CommandError from "./CommandError.js"
 import * as CommandLine from "./CommandLine.js"
 import * as Commands from "./Commands.js"
 import type { ExitCode } from "./ExitCode.js"
+import * as HelpText from "./HelpText.js"
 import * as Host from "./Host.js"
 import * as Signals from "./Signals.js"
 
 /**
- * A command line without node and script. `color` shows help in colours wherever it goes.
+ * A command line without node and script.
  *
  * @since 0.1.0
  * @category models
@@ -34,7 +35,6 @@ import * as Signals from "./Signals.js"
 export interface MainOptions {
   readonly argv: ReadonlyArray<string>
   readonly version: string
-  readonly color?: boolean
 }
 
 /**
@@ -59,14 +59,14 @@ const escapes = new RegExp(`${String.fromCharCode(0x1b)}\\[[0-9;]*m`, "g")
  * lines, which become one of ours.
  */
 const quietly =
-  (host: Host.Host["Type"], color: boolean, words: ReadonlyArray<string>) =>
+  (host: Host.Host["Type"], words: ReadonlyArray<string>) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
     Console.consoleWith((console) =>
       Effect.withConsole(effect, {
         ...console,
         log: (...args) => {
-          const text = args.map(String).join(" ").replace(/(?<=\$ )[a-z]+(?= |$)/m, words.join(" "))
-          return host.write(`${(color ? text : text.replace(escapes, "")).trimEnd()}\n`)
+          const text = args.map(String).join(" ").replace(escapes, "")
+          return host.write(`${HelpText.compact(text, words)}\n`)
         },
         error: () => Effect.void
       })
@@ -81,7 +81,7 @@ const dispatch = (options: MainOptions) =>
     const cli = Command.run(Commands.root, { name: "capstan", version, executable: "capstan" })
     const command = cli(["", "", ...(args.length === 0 ? ["--help"] : args)]).pipe(
       Effect.catchIf(ValidationError.isValidationError, (error) => CommandError.usage(mistake(error, args))),
-      quietly(host, options.color ?? host.color, wordsOf(args))
+      quietly(host, wordsOf(args))
     )
     yield* Effect.raceFirst(command, Effect.zipRight(signals.ended, CommandError.ended(130, "Interrupted")))
   })
