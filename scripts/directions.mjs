@@ -101,7 +101,10 @@ export const packageBreaches = (imports, folder) =>
   imports.flatMap(({ package: name, file, specifier }) => {
     const own = `@capstan/${name}`
     const target = /^@capstan\/([^/]+)(\/internal\/)?/.exec(specifier)
-    const allowed = [...lookup(mayImport, name), ...(folder === "test" ? ["testing", name, ...lookup(testsMayImport, name)] : [])]
+    const allowed = [
+      ...lookup(mayImport, name),
+      ...(folder === "test" ? ["testing", name, ...lookup(testsMayImport, name)] : [])
+    ]
     const breach = (/** @type {string} */ why) => [`${file} imports ${specifier}: ${why}`]
 
     if (target?.[2] !== undefined) return breach("internal modules are closed")

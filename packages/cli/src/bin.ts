@@ -19,7 +19,7 @@ const load = async (): Promise<Pick<typeof Main, "main">> => {
   }
 }
 
-const { version }: { readonly version: string } = require("@capstan/cli/package.json")
+const { version }: { readonly version: string } = require("../package.json")
 const argv = process.argv.slice(2)
 
 if (argv.length === 1 && argv[0] === "--version") {

@@ -53,7 +53,7 @@ export const question = (position: number, options: Partial<Question> = {}): Que
   ...options
 })
 
-export const result = (options: Partial<TurnResult> = {}): TurnResult => ({
+const result = (options: Partial<TurnResult> = {}): TurnResult => ({
   session: "s1",
   turn: 0,
   text: "",

@@ -16,7 +16,7 @@ const works = (): boolean => {
 
 export const available = works()
 
-export interface Terminal {
+interface Terminal {
   /** Types a text. */
   readonly type: (text: string) => Effect.Effect<void>
   /** Presses keys by tmux's names: `Enter`, `C-c`. */

@@ -11,7 +11,7 @@ class Runs extends Effect.Service<Runs>()("test/Runs", {
   }))
 }) {}
 
-const tool = (name: string, safety: Tool.Safety, handler: () => Effect.Effect<string, Error>) =>
+const tool = (name: string, safety: Tool.Safety, handler: () => Effect.Effect<string, string>) =>
   Tool.make(name, {
     description: name,
     parameters: Schema.Struct({ n: Schema.optional(Schema.Number) }),
@@ -23,7 +23,7 @@ const tool = (name: string, safety: Tool.Safety, handler: () => Effect.Effect<st
 const tools = [
   tool("read", "read-only", () => Effect.succeed("read")),
   tool("write", "side-effect", () => Effect.succeed("")),
-  tool("fails", "read-only", () => Effect.fail(new Error("no"))),
+  tool("fails", "read-only", () => Effect.fail("no")),
   tool("throws", "side-effect", () => Effect.die("boom")),
   tool("hangs", "read-only", () => Effect.never)
 ]

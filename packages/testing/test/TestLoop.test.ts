@@ -43,7 +43,7 @@ const Echo = Tool.make("echo", {
     say === "throw"
       ? Effect.die(new Error("thrown"))
       : say === "fail"
-      ? Effect.fail(new Error("failed"))
+      ? Effect.fail("failed")
       : Effect.succeed(say)
 })
 
