@@ -80,7 +80,7 @@ const { code } = await transform(await fs.readFile(path.join(cli, "src", "bin.ts
   format: "esm",
   target
 })
-await fs.writeFile(entry, code)
+await fs.writeFile(entry, code.replace("../package.json", path.relative(dist, path.join(cli, "package.json"))))
 await fs.chmod(entry, 0o755)
 
 execFileSync(process.execPath, [path.join(folder, "load.cjs")], { stdio: "inherit" })

@@ -8,12 +8,11 @@ import process from "node:process"
 import type * as Main from "./Main.js"
 
 const require = createRequire(import.meta.url)
-const bundle = "./bundle/load.cjs"
 
 /** The bundle's loader (see `scripts/bundle.mjs`), or the modules one by one. */
 const load = async (): Promise<Pick<typeof Main, "main">> => {
   try {
-    return require(bundle)
+    return require("./bundle/load.cjs")
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "MODULE_NOT_FOUND") return import("./Main.js")
     throw error
