@@ -4,6 +4,7 @@ import { SqlJournal } from "@capstan/sql"
 import { mkdtempSync, rmSync } from "node:fs"
 import { cpus, tmpdir } from "node:os"
 import { join } from "node:path"
+import { floor } from "./effect.mjs"
 import { databaseBytes, rawFloor } from "./journal.mjs"
 import { contentBytes, perTurn } from "./loop.mjs"
 import { ratio } from "./startup.mjs"
@@ -27,14 +28,17 @@ try {
   row(
     "turns of one session",
     "in memory, a turn",
+    "a stream, a fiber and a timeout of Effect",
+    "in memory / that",
     "durable, a turn",
     "raw floor (two fsynced inserts)",
     "durable / floor",
     "disk overhead a turn"
   )
-  row(...Array.from({ length: 6 }, () => "---"))
+  row(...Array.from({ length: 8 }, () => "---"))
   for (const turns of sizes) {
     const memory = await best(3, () => perTurn(turns, Journal.layerMemory))
+    const least = await best(3, () => floor(turns))
     let run = 0
     const file = () => join(folder, `journal-${turns}-${run}.db`)
     const pairs = []
@@ -50,6 +54,8 @@ try {
     row(
       String(turns),
       ms(memory),
+      ms(least),
+      (memory / least).toFixed(2),
       ms(closest.durable),
       ms(closest.floor),
       (closest.durable / closest.floor).toFixed(2),
