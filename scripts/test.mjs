@@ -9,9 +9,7 @@ process.argv = [
   process.execPath,
   vitest,
   "run",
-  // Loading Effect takes longer than most files' tests: a worker keeps it for all of its files.
   "--pool=forks",
-  "--poolOptions.forks.isolate=false",
   "--minWorkers=2",
   "--maxWorkers=2",
   "--reporter=default",
