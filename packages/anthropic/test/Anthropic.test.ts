@@ -2,6 +2,17 @@ import * as Anthropic from "@capstan/anthropic/Anthropic"
 import type { Message } from "@capstan/core/Message"
 import type { ModelDelta } from "@capstan/core/ModelDelta"
 import { ModelProvider, type ModelRequest } from "@capstan/core/ModelProvider"
+import {
+  closedPort,
+  drop,
+  dropAfter,
+  events,
+  type Handler,
+  hang,
+  serve,
+  status,
+  stream
+} from "@capstan/testing/LoopbackServer"
 import { LLMock } from "@copilotkit/aimock"
 import { describe, expect, it, vi } from "@effect/vitest"
 import * as Config from "effect/Config"
@@ -12,7 +23,6 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Stream from "effect/Stream"
-import { closedPort, drop, dropAfter, events, type Handler, hang, serve, status, stream } from "./server.js"
 
 const request: ModelRequest = {
   model: undefined,

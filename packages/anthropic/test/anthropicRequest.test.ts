@@ -2,9 +2,9 @@ import type { Message } from "@capstan/core/Message"
 import type { ModelRequest } from "@capstan/core/ModelProvider"
 import * as ToolNames from "@capstan/dialect/ToolNames"
 import * as HistoryValidator from "@capstan/testing/HistoryValidator"
+import { requests } from "@capstan/testing/RequestArbitrary"
 import { describe, expect, it } from "@effect/vitest"
 import { encode } from "../src/internal/anthropicRequest.js"
-import { requests } from "./conversations.js"
 
 const empty: ModelRequest = {
   model: undefined,

@@ -1,5 +1,6 @@
 import type { ModelProvider, ModelRequest } from "@capstan/core/ModelProvider"
 import * as OpenAi from "@capstan/openai/OpenAi"
+import { closedPort, drop, dropAfter, events, hang, serve, status, stream } from "@capstan/testing/LoopbackServer"
 import { describe, expect, it } from "@effect/vitest"
 import * as Config from "effect/Config"
 import * as ConfigProvider from "effect/ConfigProvider"
@@ -12,7 +13,6 @@ import * as Redacted from "effect/Redacted"
 import * as Stream from "effect/Stream"
 import * as net from "node:net"
 import { answer, calls, collect, failed, following, mocked, request, textOf } from "./asking.js"
-import { closedPort, drop, dropAfter, events, hang, serve, status, stream } from "./server.js"
 
 type Options = Partial<OpenAi.OpenAiOptions>
 

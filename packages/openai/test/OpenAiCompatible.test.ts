@@ -1,5 +1,6 @@
 import { ModelProvider } from "@capstan/core/ModelProvider"
 import * as OpenAiCompatible from "@capstan/openai/OpenAiCompatible"
+import { serve, status, stream } from "@capstan/testing/LoopbackServer"
 import { describe, expect, it } from "@effect/vitest"
 import * as Config from "effect/Config"
 import * as ConfigProvider from "effect/ConfigProvider"
@@ -7,7 +8,6 @@ import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as Stream from "effect/Stream"
 import { calls, collect, failed, request, textOf } from "./asking.js"
-import { serve, status, stream } from "./server.js"
 
 type Options = Partial<OpenAiCompatible.OpenAiCompatibleOptions>
 

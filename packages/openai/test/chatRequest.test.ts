@@ -2,10 +2,10 @@ import type { Message } from "@capstan/core/Message"
 import type { ModelRequest } from "@capstan/core/ModelProvider"
 import * as ToolNames from "@capstan/dialect/ToolNames"
 import * as HistoryValidator from "@capstan/testing/HistoryValidator"
+import { requests } from "@capstan/testing/RequestArbitrary"
 import { describe, expect, it } from "@effect/vitest"
 import { encode, type EncodeOptions } from "../src/internal/chatRequest.js"
 import { loose } from "../src/internal/openAiTools.js"
-import { requests } from "./conversations.js"
 
 const empty: ModelRequest = {
   model: undefined,

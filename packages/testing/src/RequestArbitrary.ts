@@ -1,3 +1,8 @@
+/**
+ * Generated requests, for tests of how a provider puts them on the wire.
+ *
+ * @since 0.1.0
+ */
 import type { ContentPart } from "@capstan/core/Content"
 import type { AssistantPart, Message } from "@capstan/core/Message"
 import type { ModelRequest, ToolChoice } from "@capstan/core/ModelProvider"
@@ -60,6 +65,13 @@ const turn = FastCheck.record({
   answers: FastCheck.array(answer, { maxLength: 4 })
 })
 
+/**
+ * Requests over histories that core keeps valid, with what crashes, changes of provider and models with their own ideas
+ * leave in them.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
 export const requests: FastCheck.Arbitrary<ModelRequest> = FastCheck.record({
   turns: FastCheck.array(turn, { minLength: 1, maxLength: 4 }),
   instructions: text,
