@@ -28,6 +28,7 @@ export const coreLayers = [
     name: "nouns",
     modules: [
       "Assessment",
+      "Budget",
       "Content",
       "FileError",
       "FileRead",
@@ -41,6 +42,7 @@ export const coreLayers = [
       "OutputLimit",
       "ParameterSchema",
       "Redaction",
+      "Safety",
       "Sanitiser",
       "ToolCall",
       "ToolFailure",
@@ -54,11 +56,13 @@ export const coreLayers = [
     modules: [
       "Approval",
       "ApprovalPolicy",
+      "ApprovalStore",
       "CallContext",
       "Event",
       "Journal",
       "JournalRecord",
       "ModelProvider",
+      "OutputStore",
       "ProcessRunner",
       "RunError",
       "Sandbox",
@@ -73,6 +77,7 @@ export const coreLayers = [
     modules: [
       "Batch",
       "CallAssembly",
+      "Conversation",
       "DurableStep",
       "LiveSession",
       "ModelFailure",

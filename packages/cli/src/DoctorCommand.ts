@@ -4,8 +4,8 @@
  * @since 0.1.0
  */
 import { Journal } from "@capstan/core/Journal"
+import type { Safety } from "@capstan/core/Safety"
 import { Sandbox } from "@capstan/core/Sandbox"
-import type { Safety } from "@capstan/core/Tool"
 import * as BubblewrapProbe from "@capstan/node/BubblewrapProbe"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"

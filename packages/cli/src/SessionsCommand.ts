@@ -129,6 +129,14 @@ const recordText = (record: JournalRecord, verbose: boolean): string => {
       return `recovered after a crash: ${record.choice}${
         record.ended.length === 0 ? "" : `; ended ${record.ended.join(", ")}`
       }`
+    case "ChildSpent":
+      return verbose ? `session ${record.session} spent from this budget` : ""
+    case "BudgetReached":
+      return record.message
+    case "Shortened":
+      return verbose ? `old results give way to ${record.results.map(({ handle }) => handle).join(", ")}` : ""
+    case "Compacted":
+      return `summary of what came before:\n${record.summary}`
     case "TurnEnded":
       return `end: ${record.end}${record.reason === null ? "" : ` (${record.reason})`}`
   }

@@ -190,7 +190,7 @@ const chosen = (
     for (const [index, question] of questions.entries()) {
       const entry = entries[index]
       if (entry !== undefined) {
-        answers.push(given(question, { _tag: "Always", entry }))
+        answers.push(given(question, { _tag: "Always", entry, scope: "session" }))
         continue
       }
       let answer: Approval.Answer | undefined
@@ -268,7 +268,9 @@ const always = (asker: Asker, entry: string): Effect.Effect<Approval.Answer | un
     ])
     if (key === "n") return undefined
     const changed = key === "y" ? entry : yield* lineOf(asker, "Allow: ", entry)
-    return changed === undefined || changed === "" ? undefined : { _tag: "Always", entry: changed }
+    if (changed === undefined || changed === "") return undefined
+    const answer: Approval.Answer = { _tag: "Always", entry: changed, scope: "session" }
+    return answer
   })
 
 const edit = (

@@ -59,8 +59,8 @@ const cancelled = (session: string): Effect.Effect<TurnResult, RunError, Journal
       text: state.open?.text ?? "",
       calls: Chunk.toReadonlyArray(state.open?.calls ?? Chunk.empty()),
       pending: [],
-      usage: state.open?.usage ?? { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, reasoning: 0 },
-      cost: state.open?.cost ?? null,
+      usage: state.open?.spent.usage ?? { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, reasoning: 0 },
+      cost: state.open?.spent.cost ?? null,
       end: "cancelled",
       reason: "Cancelled by user"
     }

@@ -99,12 +99,21 @@ describe("one call", () => {
   it.effect("is allowed always, by the narrowest entry, which is shown first", () =>
     Effect.gen(function*() {
       const command = yield* asked([npmTest], [key("a"), key("y")])
-      assert.deepStrictEqual(command.decision, answers([0, { _tag: "Always", entry: "run_command(npm test)" }]))
+      assert.deepStrictEqual(
+        command.decision,
+        answers([0, { _tag: "Always", entry: "run_command(npm test)", scope: "session" }])
+      )
       assert.include(command.text, "  │ run_command(npm test)\n")
       const file = yield* asked([edit], [key("a"), key("y")])
-      assert.deepStrictEqual(file.decision, answers([1, { _tag: "Always", entry: "edit_file(src/**)" }]))
+      assert.deepStrictEqual(
+        file.decision,
+        answers([1, { _tag: "Always", entry: "edit_file(src/**)", scope: "session" }])
+      )
       const changed = yield* asked([edit], [key("a"), key("e"), line("edit_file(src/a.ts)")])
-      assert.deepStrictEqual(changed.decision, answers([1, { _tag: "Always", entry: "edit_file(src/a.ts)" }]))
+      assert.deepStrictEqual(
+        changed.decision,
+        answers([1, { _tag: "Always", entry: "edit_file(src/a.ts)", scope: "session" }])
+      )
       assert.deepStrictEqual(changed.terminal.offered(), ["edit_file(src/**)"])
       const back = yield* asked([npmTest], [key("a"), key("n"), key("n")])
       assert.deepStrictEqual(back.decision, answers([0, { _tag: "Deny", reason: null }]))
@@ -191,8 +200,8 @@ describe("several calls", () => {
       assert.deepStrictEqual(
         decision,
         answers(
-          [0, { _tag: "Always", entry: "run_command(npm test)" }],
-          [1, { _tag: "Always", entry: "edit_file(src/**)" }],
+          [0, { _tag: "Always", entry: "run_command(npm test)", scope: "session" }],
+          [1, { _tag: "Always", entry: "edit_file(src/**)", scope: "session" }],
           [2, { _tag: "Deny", reason: null }]
         )
       )

@@ -12,9 +12,26 @@ import { Risk } from "./Assessment.js"
 import { CallRef } from "./ToolCall.js"
 
 /**
+ * How long an "always" answer holds: until the turn ends, in this session, or in every session of this project.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export const Scope = Schema.Literal("turn", "session", "project")
+
+/**
+ * How long an "always" answer holds.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Scope = typeof Scope.Type
+
+/**
  * One question: whether this call may run. `summary` is one line, `detail` exactly what will happen (the whole command, the
- * whole path), `preview` a diff where there is one; secrets are redacted, nothing else is cut. `argumentsHash` binds the
- * answer to these arguments, `hint` says what flag or list entry would have answered it.
+ * whole path), `preview` a diff where there is one; secrets are redacted, nothing else is cut. `arguments` are those that
+ * would run, `origin` says who asks (the model, and the parent session where there is one). `argumentsHash` binds the answer
+ * to these arguments, `hint` says what flag or list entry would have answered it.
  *
  * @since 0.1.0
  * @category models
@@ -25,6 +42,11 @@ export const Question = Schema.Struct({
   summary: Schema.String,
   detail: Schema.String,
   preview: Schema.NullOr(Schema.String),
+  arguments: Schema.optionalWith(Schema.Record({ key: Schema.String, value: Schema.Unknown }), {
+    exact: true,
+    default: () => ({})
+  }),
+  origin: Schema.optionalWith(Schema.String, { exact: true, default: () => "" }),
   risk: Risk,
   mustAsk: Schema.Boolean,
   warnings: Schema.Array(Schema.String),
@@ -41,7 +63,7 @@ export const Question = Schema.Struct({
 export type Question = typeof Question.Type
 
 /**
- * The answer to one question. `Always` also approves calls that the entry covers, in this session, from now on; `Edit` runs
+ * The answer to one question. `Always` also approves calls that the entry covers, from now on, as far as `scope` reaches; `Edit` runs
  * other arguments, which are planned again; `reason` is read by the model.
  *
  * @since 0.1.0
@@ -49,7 +71,10 @@ export type Question = typeof Question.Type
  */
 export const Answer = Schema.Union(
   Schema.TaggedStruct("Approve", {}),
-  Schema.TaggedStruct("Always", { entry: Schema.String }),
+  Schema.TaggedStruct("Always", {
+    entry: Schema.String,
+    scope: Schema.optionalWith(Scope, { exact: true, default: () => "session" })
+  }),
   Schema.TaggedStruct("Edit", { arguments: Schema.Record({ key: Schema.String, value: Schema.Unknown }) }),
   Schema.TaggedStruct("Deny", { reason: Schema.NullOr(Schema.String) })
 )

@@ -10,6 +10,7 @@ import type { JournalError, LeaseError } from "./Journal.js"
 import type { JournalRecord } from "./JournalRecord.js"
 import type { Outcome } from "./Outcome.js"
 import * as OutputLimit from "./OutputLimit.js"
+import { type Redactor, redactRecord } from "./Redaction.js"
 import * as Sanitiser from "./Sanitiser.js"
 import { unsettled } from "./SessionState.js"
 import type { CallRef, ToolCall } from "./ToolCall.js"
@@ -157,7 +158,9 @@ const questionOf = (
     tool,
     summary: [...shown(ready.prepared.summary)].slice(0, 200).join(""),
     detail: shown(ready.prepared.detail),
-    preview: facts.preview === undefined ? null : shown(facts.preview),
+    preview: previewOf(redactor, facts),
+    arguments: redactRecord(redactor, ready.arguments),
+    origin: "",
     risk: facts.assessment.risk,
     mustAsk,
     warnings: [...facts.assessment.warnings, ...suspicious(ready.prepared.detail)],
@@ -167,6 +170,9 @@ const questionOf = (
       : `Allow it with the entry "${tool}" on the allowlist, or approve it in a terminal.`
   }
 }
+
+const previewOf = (redactor: Redactor, { preview }: ToolPlan.Facts): string | null =>
+  preview === undefined ? null : Sanitiser.escapeInvisible(redactor.redact(preview))
 
 const suspicious = (text: string): ReadonlyArray<string> => [
   ...Sanitiser.hiddenCharacters(text).map(({ codePoints, line }) =>
@@ -228,7 +234,8 @@ const applied = (
     return { ref: call.ref, tool: call.tool, outcome: { _tag: "Refused", failure: call.failure } }
   }
   if (decision._tag === "DenyAll") return denied(call, decision.reason)
-  if (call._tag === "Run" || decision._tag === "ApproveAll") return { ready: call.ready, edited: null }
+  const asWritten = { ready: call.ready, edited: null, preview: previewOf(environment.redactor, call.facts) }
+  if (call._tag === "Run" || decision._tag === "ApproveAll") return asWritten
   const given: Answer | undefined = decision._tag === "Each"
     ? decision.answers.find(({ position }) => position === call.ref.position)?.answer
     : undefined
@@ -237,7 +244,7 @@ const applied = (
       return denied(call, null)
     case "Approve":
     case "Always":
-      return { ready: call.ready, edited: null }
+      return asWritten
     case "Deny":
       return denied(call, given.reason)
     case "Edit":
@@ -269,7 +276,7 @@ const edited = (
   })
   if (again === undefined) return denied({ ref: ready.ref, ready }, "The edited arguments could not be read.")
   return again._tag === "Ready"
-    ? { ready: again, edited: args }
+    ? { ready: again, edited: args, preview: null }
     : { ref: again.ref, tool: again.tool, outcome: { _tag: "Refused", failure: again.failure } }
 }
 
@@ -309,6 +316,7 @@ export const settle = (
       outcome,
       note: null,
       reads: [],
+      written: 0,
       durationMillis: 0
     }))),
     Effect.forEach(calls, (call) => emit(Event.ToolFinished({ ...call, durationMillis: 0 })), { discard: true })

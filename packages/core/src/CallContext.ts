@@ -8,6 +8,7 @@ import type { FileRead } from "./FileRead.js"
 import type { Limits } from "./Limits.js"
 import type { OutputChunk, ProcessIdentity } from "./ProcessRunner.js"
 import type { CallRef } from "./ToolCall.js"
+import type { ToolFailure } from "./ToolFailure.js"
 
 /**
  * What a handler may know of its call: the second argument of every handler.
@@ -21,11 +22,20 @@ export interface CallContext {
   /** The same before and after a crash: hand it to services that take one. */
   readonly idempotencyKey: string
   readonly user: string | undefined
+  /** The absolute folder that relative paths start from. */
+  readonly workingDirectory: string
   readonly limits: Limits["Type"]
-  /** Bytes of output that still fit. */
+  /** Bytes of output that the model will get to see. */
   readonly capacity: number
   /** What this session last read or wrote of a file, by canonical path; undefined: nothing. */
   readonly lastRead: (canonical: string) => FileRead | undefined
+  /**
+   * Takes bytes from the session's quota before they are written to a file; fails, and takes nothing, if they are more than
+   * is left.
+   */
+  readonly reserveWrite: (bytes: number) => Effect.Effect<void, ToolFailure>
+  /** The whole of an earlier output that was too long for the model, by its handle; undefined: there is none. */
+  readonly storedOutput: (handle: string) => Effect.Effect<string | undefined>
   /** Records that the model has now seen this content, or that the session wrote it. */
   readonly recordRead: (read: FileRead) => Effect.Effect<void>
   /** Output while the call runs, for eyes only. */

@@ -27,6 +27,8 @@ export interface Settlement {
   readonly outcome: Outcome
   readonly note: string | null
   readonly reads: ReadonlyArray<FileRead>
+  /** Bytes that it wrote to files. */
+  readonly written: number
 }
 
 /**
@@ -37,7 +39,7 @@ export interface Settlement {
  */
 export interface Step {
   readonly ref: CallRef
-  readonly intent: Omit<Extract<JournalRecord, { readonly _tag: "Intent" }>, "_tag" | "ref">
+  readonly intent: Omit<Extract<JournalRecord, { readonly _tag: "Intent" }>, "_tag" | "ref" | "at">
   readonly run: Effect.Effect<Settlement>
   readonly onSettled: (settlement: Settlement, durationMillis: number) => Effect.Effect<void>
 }
@@ -91,7 +93,8 @@ export const stage = (
     Effect.gen(function*() {
       const fresh = steps.filter((step) => standing(session, step.ref)._tag === "Fresh")
       if (fresh.length === 0) return
-      yield* session.commit(fresh.map(({ intent, ref }) => ({ _tag: "Intent", ref, ...intent })))
+      const at = yield* Clock.currentTimeMillis
+      yield* session.commit(fresh.map(({ intent, ref }) => ({ _tag: "Intent", ref, at, ...intent })))
       const permits = yield* Effect.makeSemaphore(options.concurrency)
       let left = fresh.length
       const settle = (step: Step) =>

@@ -13,7 +13,7 @@ import type { Usage } from "./Usage.js"
 
 /**
  * One thing that happened while a turn runs. `TextDelta` to `CallReceived` come as the model writes; a `Voided` response
- * takes back what was shown of it. `ToolStarted` comes before any `ToolOutput` of its call and `ToolFinished` after the
+ * takes back what was shown of it. `Shortened` and `Compacted` make room in the model's context. `ToolStarted` comes before any `ToolOutput` of its call and `ToolFinished` after the
  * last; a call that never ran has only `ToolFinished`. `Final` is the last event. Texts of models and tools are not
  * sanitised here, except in outcomes.
  *
@@ -39,7 +39,12 @@ export type Event = Data.TaggedEnum<{
   Repaired: { readonly ref: CallRef; readonly repairs: ReadonlyArray<Repair> }
   ApprovalAsked: { readonly questions: ReadonlyArray<Question> }
   ApprovalAnswered: { readonly by: string; readonly decision: Decision }
-  ToolStarted: { readonly ref: CallRef; readonly tool: string; readonly summary: string }
+  ToolStarted: {
+    readonly ref: CallRef
+    readonly tool: string
+    readonly summary: string
+    readonly preview: string | null
+  }
   ToolOutput: { readonly ref: CallRef; readonly chunk: OutputChunk }
   ToolFinished: {
     readonly ref: CallRef
@@ -48,6 +53,9 @@ export type Event = Data.TaggedEnum<{
     readonly durationMillis: number
   }
   IterationFinished: { readonly iteration: number }
+  BudgetReached: { readonly budget: string; readonly message: string }
+  Shortened: { readonly handles: ReadonlyArray<string> }
+  Compacted: { readonly summary: string }
   Final: { readonly result: TurnResult }
 }>
 

@@ -27,9 +27,11 @@ export interface Values {
   readonly maxFileReadBytes: number
   /** UTF-8 bytes of one call's output. */
   readonly maxOutputBytes: number
+  /** UTF-8 bytes of one call's output that are kept for `read_file` when the model gets only a part. */
+  readonly maxStoredOutputBytes: number
   /** UTF-8 bytes of output of all calls of one batch together. */
   readonly maxBatchOutputBytes: number
-  /** Calls a minute, of whatever kind. */
+  /** Handlers started a minute, of whatever kind. */
   readonly callsPerMinute: number
   /** Calls a minute that write files. */
   readonly writesPerMinute: number
@@ -63,6 +65,7 @@ export const strict: Values = {
   maxReadFileScanBytes: 2_097_152,
   maxFileReadBytes: 204_800,
   maxOutputBytes: 102_400,
+  maxStoredOutputBytes: 8_388_608,
   maxBatchOutputBytes: 409_600,
   callsPerMinute: 30,
   writesPerMinute: 10,

@@ -168,7 +168,8 @@ const complete = (
       parts,
       finish: finish.reason,
       usage: finish.usage,
-      prices: model.prices
+      prices: model.prices,
+      millis: 0
     }])
     if (finish.usage !== null) {
       yield* emit(Event.UsageReported({ usage: finish.usage, cost: Usage.cost(finish.usage, model.prices) }))

@@ -119,6 +119,7 @@ export const close = (options: {
         outcome,
         note: null,
         reads: [],
+        written: 0,
         durationMillis: 0
       })))
     yield* session.commit([

@@ -8,16 +8,17 @@ import * as Chunk from "effect/Chunk"
 import * as HashMap from "effect/HashMap"
 import * as HashSet from "effect/HashSet"
 import * as Option from "effect/Option"
-import type { Decision, Question } from "./Approval.js"
-import * as Content from "./Content.js"
+import type { Decision, Question, Scope } from "./Approval.js"
+import * as Budget from "./Budget.js"
+import * as Conversation from "./Conversation.js"
 import type { FileRead } from "./FileRead.js"
-import type { JournalRecord, ResponsePart, TurnEnd } from "./JournalRecord.js"
-import type { AssistantPart, Message, ToolResultPart } from "./Message.js"
+import type { JournalRecord, TurnEnd } from "./JournalRecord.js"
+import type { Message } from "./Message.js"
 import type { FinishReason } from "./ModelDelta.js"
 import type { Outcome } from "./Outcome.js"
 import type { ProcessIdentity } from "./ProcessRunner.js"
+import type { Safety } from "./Safety.js"
 import type { CallRef, ToolCall } from "./ToolCall.js"
-import * as ToolFailure from "./ToolFailure.js"
 import type { TurnCall } from "./TurnResult.js"
 import * as Usage from "./Usage.js"
 
@@ -65,11 +66,26 @@ export interface OpenTurn {
   readonly answered: FinishReason | null
   readonly model: string
   readonly user: string | null
-  readonly usage: Usage.Usage
-  readonly cost: number | null
+  readonly parent: string | null
+  readonly spent: Budget.Spent
+  /** Why the turn ends after what runs now; null: no budget is used up. */
+  readonly usedUp: string | null
   readonly calls: Chunk.Chunk<TurnCall>
   readonly text: string
   readonly streak: Streak
+  /** Entries that a person approved until the turn ends. */
+  readonly always: ReadonlyArray<string>
+}
+
+/**
+ * A handler that was started: when (milliseconds since the epoch) and what kind of tool it was.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Start {
+  readonly at: number
+  readonly safety: Safety
 }
 
 /**
@@ -84,8 +100,9 @@ export interface Streak {
 }
 
 /**
- * Where a session stands. `open` is the turn that goes on or waits for answers, `seq` the last record folded in, `turns` counts turns begun, `tokens` is what the provider
- * counted for the latest request and answer (null: not known).
+ * Where a session stands. `open` is the turn that goes on or waits for answers, `seq` the last record folded in, `turns`
+ * counts turns begun, `tokens` is what the provider counted for the latest request and answer (null: not known), `spent` what
+ * the whole session spent, `starts` the handlers of the last minute, `written` the bytes that were written to files.
  *
  * @since 0.1.0
  * @category models
@@ -101,6 +118,9 @@ export interface SessionState {
   readonly reads: HashMap.HashMap<string, FileRead>
   readonly always: ReadonlyArray<string>
   readonly tokens: number | null
+  readonly spent: Budget.Spent
+  readonly starts: ReadonlyArray<Start>
+  readonly written: number
 }
 
 /**
@@ -119,7 +139,10 @@ export const empty: SessionState = {
   wireIds: HashSet.empty(),
   reads: HashMap.empty(),
   always: [],
-  tokens: null
+  tokens: null,
+  spent: Budget.nothing,
+  starts: [],
+  written: 0
 }
 
 /**
@@ -139,7 +162,7 @@ export const unsettled = (state: SessionState): ReadonlyArray<BatchCall> =>
  */
 export const signature = (call: ToolCall, outcome: Outcome): string =>
   `${call.name} ${call.arguments === null ? call.raw : JSON.stringify(call.arguments)} ${
-    JSON.stringify(contentOf(outcome))
+    JSON.stringify(Conversation.contentOf(outcome))
   }`
 
 /**
@@ -152,18 +175,6 @@ export const nextStreak = (streak: Streak, next: string): Streak => ({
   signature: next,
   count: streak.signature === next ? streak.count + 1 : 1
 })
-
-/**
- * What a model reads of an outcome; never nothing, since an empty result is not valid everywhere.
- *
- * @since 0.1.0
- * @category combinators
- */
-export const contentOf = (outcome: Outcome): ReadonlyArray<Content.ContentPart> => {
-  if (outcome._tag !== "Succeeded") return [Content.text(ToolFailure.toText(outcome.failure))]
-  const said = outcome.content.filter((part) => part.type !== "text" || part.text !== "")
-  return said.length === 0 ? [Content.text("(no output)")] : said
-}
 
 /**
  * The state after one more record.
@@ -191,11 +202,13 @@ const apply = (state: SessionState, record: JournalRecord): SessionState => {
           answered: null,
           model: record.model,
           user: record.user,
-          usage: Usage.zero,
-          cost: 0,
+          parent: record.parent,
+          spent: Budget.nothing,
+          usedUp: null,
           calls: Chunk.empty(),
           text: "",
-          streak: { signature: "", count: 0 }
+          streak: { signature: "", count: 0 },
+          always: []
         }
       }
     case "CallReceived": {
@@ -220,12 +233,22 @@ const apply = (state: SessionState, record: JournalRecord): SessionState => {
     case "Asked":
       return withBatch(state, (batch) => ({ ...batch, questions: record.questions }))
     case "Decided":
-      return withBatch({ ...state, always: [...state.always, ...entries(record.decision)] }, (batch) => ({
-        ...batch,
-        decision: record.decision
-      }))
+      return withBatch(
+        {
+          ...state,
+          always: [...state.always, ...entries(record.decision, "session")],
+          open: state.open === null
+            ? null
+            : { ...state.open, always: [...state.open.always, ...entries(record.decision, "turn")] }
+        },
+        (batch) => ({ ...batch, decision: record.decision })
+      )
     case "Intent":
-      return withCall(state, record.ref, (call) => ({ ...call, started: true, tool: record.tool }))
+      return withCall(
+        spend({ ...state, starts: [...recent(state.starts, record.at), record] }, { ...Budget.nothing, calls: 1 }),
+        record.ref,
+        (call) => ({ ...call, started: true, tool: record.tool })
+      )
     case "ProcessStarted":
       return withBatch(state, (batch) => ({
         ...batch,
@@ -237,10 +260,25 @@ const apply = (state: SessionState, record: JournalRecord): SessionState => {
           ...call,
           settled: { outcome: record.outcome, note: record.note, durationMillis: record.durationMillis }
         })),
-        reads: record.reads.reduce((reads, read) => HashMap.set(reads, read.path, read), state.reads)
+        reads: record.reads.reduce((reads, read) => HashMap.set(reads, read.path, read), state.reads),
+        written: state.written + record.written
       })
-    case "TurnEnded":
-      return { ...state, open: record.end === "awaiting" ? state.open : null, end: record.end }
+    case "ChildSpent":
+      return spend(state, record.spent)
+    case "BudgetReached":
+      return { ...state, open: state.open === null ? null : { ...state.open, usedUp: record.message } }
+    case "Shortened":
+      return { ...state, messages: Conversation.shorten(state.messages, record), tokens: null }
+    case "Compacted":
+      return {
+        ...spend(state, spentOn(record)),
+        messages: Conversation.compact(state.messages, record),
+        tokens: null
+      }
+    case "TurnEnded": {
+      const ended = spend(state, { ...Budget.nothing, millis: record.millis })
+      return { ...ended, open: record.end === "awaiting" ? ended.open : null, end: record.end }
+    }
   }
 }
 
@@ -264,18 +302,35 @@ const withCall = (state: SessionState, ref: CallRef, change: (call: BatchCall) =
     calls: batch.calls.map((call) => call.ref.position === ref.position ? change(call) : call)
   }))
 
-const entries = (decision: Decision): ReadonlyArray<string> =>
+const entries = (decision: Decision, scope: Scope): ReadonlyArray<string> =>
   decision._tag === "Each"
-    ? decision.answers.flatMap(({ answer }) => answer._tag === "Always" ? [answer.entry] : [])
+    ? decision.answers.flatMap(({ answer }) => answer._tag === "Always" && answer.scope === scope ? [answer.entry] : [])
     : []
 
-const responded = (
-  state: SessionState,
-  record: Extract<JournalRecord, { readonly _tag: "Responded" }>
-): SessionState => {
+const minuteMillis = 60_000
+
+const recent = (starts: ReadonlyArray<Start>, now: number): ReadonlyArray<Start> =>
+  starts.filter(({ at }) => at > now - minuteMillis)
+
+const spend = (state: SessionState, spent: Budget.Spent): SessionState => ({
+  ...state,
+  spent: Budget.add(state.spent, spent),
+  open: state.open === null ? null : { ...state.open, spent: Budget.add(state.open.spent, spent) }
+})
+
+const spentOn = ({ prices, usage }: Pick<Responded, "prices" | "usage">): Budget.Spent => ({
+  ...Budget.nothing,
+  usage: usage ?? Usage.zero,
+  cost: usage === null ? null : Usage.cost(usage, prices)
+})
+
+type Responded = Extract<JournalRecord, { readonly _tag: "Responded" }>
+
+const responded = (before: SessionState, record: Responded): SessionState => {
+  const state = spend(before, { ...spentOn(record), millis: record.millis })
   const received = state.batch ?? emptyBatch(record)
   const batch = { ...received, calls: [...received.calls].sort((a, b) => a.ref.position - b.ref.position) }
-  const { parts, wireIds } = assistantParts(record.parts, batch, state.wireIds)
+  const { parts, wireIds } = Conversation.assistantParts(record.parts, batch.calls, state.wireIds)
   const usage = record.usage
   return {
     ...state,
@@ -287,54 +342,18 @@ const responded = (
       ...state.open,
       iteration: record.iteration + 1,
       answered: batch.calls.length === 0 ? record.finish : null,
-      text: record.parts.flatMap((part) => part.type === "text" ? [part.text] : []).join(""),
-      usage: usage === null ? state.open.usage : Usage.add(state.open.usage, usage),
-      cost: addCost(state.open.cost, usage === null ? null : Usage.cost(usage, record.prices))
+      text: record.parts.flatMap((part) => part.type === "text" ? [part.text] : []).join("")
     }
   }
-}
-
-const addCost = (total: number | null, cost: number | null): number | null =>
-  total === null || cost === null ? null : total + cost
-
-const assistantParts = (parts: ReadonlyArray<ResponsePart>, batch: Batch, taken: HashSet.HashSet<string>) => {
-  let wireIds = taken
-  const out: Array<AssistantPart> = []
-  for (const part of parts) {
-    if (part.type !== "call") {
-      out.push(part)
-      continue
-    }
-    const found = batch.calls.find((call) => call.ref.position === part.position)
-    if (found === undefined) continue
-    const id = wireId(found, wireIds)
-    wireIds = HashSet.add(wireIds, id)
-    out.push({ type: "tool-call", id, name: found.call.name, arguments: argumentsText(found.call) })
-  }
-  return { parts: out, wireIds }
-}
-
-const wireId = ({ call, ref }: BatchCall, taken: HashSet.HashSet<string>): string =>
-  /^[a-zA-Z0-9_-]{1,40}$/.test(call.id) && !HashSet.has(taken, call.id)
-    ? call.id
-    : fresh(`call_${ref.turn}_${ref.iteration}_${ref.position}`, taken)
-
-const fresh = (id: string, taken: HashSet.HashSet<string>): string =>
-  HashSet.has(taken, id) ? fresh(`${id}_`, taken) : id
-
-const argumentsText = (call: ToolCall): string => {
-  if (call.arguments === null) return "{}"
-  return call.repairs.length === 0 && call.raw.trim() !== "" ? call.raw : JSON.stringify(call.arguments)
 }
 
 const finishBatch = (state: SessionState): SessionState => {
   const { batch } = state
   if (batch === null || batch.calls.some((call) => call.settled === null)) return state
-  const message = state.messages.at(-1)
-  const parts = message?.role === "assistant" ? message.content.filter((part) => part.type === "tool-call") : []
-  const results = batch.calls.flatMap((call, i): ReadonlyArray<ToolResultPart> => {
-    const part = parts[i]
-    return part === undefined ? [] : [{ type: "tool-result", id: part.id, name: part.name, ...resultOf(call, batch) }]
+  const results = Conversation.results({
+    message: state.messages.at(-1),
+    calls: batch.calls,
+    discarded: batch.discarded
   })
   return {
     ...state,
@@ -348,20 +367,6 @@ const finishBatch = (state: SessionState): SessionState => {
         state.open.streak
       )
     }
-  }
-}
-
-const resultOf = ({ settled }: BatchCall, batch: Batch): Pick<ToolResultPart, "content" | "isError"> => {
-  if (settled === null) return { content: [], isError: true }
-  const note = [
-    ...(settled.note === null ? [] : [settled.note]),
-    ...(batch.discarded
-      ? ["The user discarded the results of this batch after a crash; treat this call as failed."]
-      : [])
-  ]
-  return {
-    content: [...contentOf(settled.outcome), ...note.map(Content.text)],
-    isError: batch.discarded || settled.outcome._tag !== "Succeeded"
   }
 }
 

@@ -17,18 +17,10 @@ import * as Glob from "./Glob.js"
 import * as JsonSchema from "./JsonSchema.js"
 import type { ToolDefinition } from "./ModelProvider.js"
 import * as ParameterSchema from "./ParameterSchema.js"
+import type { Safety } from "./Safety.js"
 import * as ToolFailure from "./ToolFailure.js"
 import type { Trust } from "./Trust.js"
 import type { Access } from "./Workspace.js"
-
-/**
- * What a tool does to the world: `read-only` changes nothing, `side-effect` changes files or services, `privileged` can do
- * whatever its user can.
- *
- * @since 0.1.0
- * @category models
- */
-export type Safety = "read-only" | "side-effect" | "privileged"
 
 /**
  * A path that a call touches, as its arguments name it.

@@ -18,6 +18,7 @@ import type { Values as LimitValues } from "./Limits.js"
 import type { LiveSession } from "./LiveSession.js"
 import type { Outcome } from "./Outcome.js"
 import * as OutputLimit from "./OutputLimit.js"
+import type { OutputStore } from "./OutputStore.js"
 import { type Redactor, redactRecord } from "./Redaction.js"
 import type { Sandbox } from "./Sandbox.js"
 import * as Sanitiser from "./Sanitiser.js"
@@ -27,7 +28,8 @@ import * as ToolFailure from "./ToolFailure.js"
 import * as ToolPlan from "./ToolPlan.js"
 
 /**
- * A call that may run. `edited` are the arguments that a person put in place of the model's (null: the model's own run).
+ * A call that may run. `edited` are the arguments that a person put in place of the model's (null: the model's own run),
+ * `preview` is what a person was shown of what it changes (null: nothing).
  *
  * @since 0.1.0
  * @category models
@@ -35,6 +37,7 @@ import * as ToolPlan from "./ToolPlan.js"
 export interface ApprovedCall {
   readonly ready: ToolPlan.Ready
   readonly edited: Readonly<Record<string, unknown>> | null
+  readonly preview: string | null
 }
 
 /**
@@ -48,6 +51,7 @@ export interface Environment {
   readonly sandbox: Sandbox["Type"]
   readonly limits: LimitValues
   readonly redactor: Redactor
+  readonly outputs: OutputStore["Type"]
   readonly fingerprint: (text: string) => string
   readonly user: string | undefined
   readonly emit: (event: Event) => Effect.Effect<void>
@@ -80,6 +84,7 @@ const stepOf = (environment: Environment, call: ApprovedCall, share: number): Ef
       ref,
       intent: {
         tool: name,
+        safety: tool.safety,
         argumentsHash: environment.fingerprint(JSON.stringify(args)),
         edited: call.edited === null ? null : redactRecord(environment.redactor, call.edited),
         repairs
@@ -91,58 +96,98 @@ const stepOf = (environment: Environment, call: ApprovedCall, share: number): Ef
   })
 
 /**
- * What a handler is told of its call. What it reads is added to `reads`, what it prints goes to `printed` too.
+ * What a call did besides its outcome, as far as it has come: what it read, the bytes that it took from the quota for
+ * writing, the end of what it printed.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Traces {
+  readonly reads: Array<FileRead>
+  written: number
+  printed: string
+}
+
+/**
+ * A call that has done nothing yet.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const noTraces = (): Traces => ({ reads: [], written: 0, printed: "" })
+
+/**
+ * What a handler is told of its call; what it does is added to `traces`.
  *
  * @since 0.1.0
  * @category constructors
  */
 export const contextOf = (environment: Environment, ref: ToolCall.CallRef, options: {
   readonly capacity: number
-  readonly reads: Array<FileRead>
-  readonly printed: (text: string) => void
+  readonly traces: Traces
 }): CallContext => ({
   session: environment.session.id,
   ref,
   idempotencyKey: environment.fingerprint(`${environment.session.id} ${ToolCall.keyOf(ref)}`),
   user: environment.user,
+  workingDirectory: environment.sandbox.files.workingDirectory,
   limits: environment.limits,
   capacity: options.capacity,
   lastRead: (canonical) =>
-    options.reads.findLast((read) => read.path === canonical) ??
+    options.traces.reads.findLast((read) => read.path === canonical) ??
       SessionState.lastRead(environment.session.state(), canonical),
-  recordRead: (read) => Effect.sync(() => options.reads.push(read)),
+  recordRead: (read) => Effect.sync(() => options.traces.reads.push(read)),
+  reserveWrite: (bytes) => reserveWrite(environment, options.traces, bytes),
+  storedOutput: (handle) =>
+    environment.outputs.get({ session: environment.session.id, handle }).pipe(
+      Effect.catchAll((error) => Effect.as(Effect.logWarning("A stored output could not be read", error), undefined))
+    ),
   emit: (chunk) => {
-    options.printed(chunk.text)
+    options.traces.printed = (options.traces.printed + chunk.text).slice(-lastOutputLength)
     return environment.emit(Event.ToolOutput({ ref, chunk }))
   },
   processStarted: (process) => Effect.orDie(environment.session.append([{ _tag: "ProcessStarted", ref, process }]))
 })
 
+const reserveWrite = (
+  { limits, session }: Environment,
+  traces: Traces,
+  bytes: number
+): Effect.Effect<void, ToolFailure.ToolFailure> =>
+  Effect.suspend(() => {
+    const left = limits.bytesWrittenPerSession - session.state().written - traces.written
+    if (bytes > left) {
+      return Effect.fail(ToolFailure.limit(
+        "bytes_written",
+        limits.bytesWrittenPerSession,
+        `This would write ${bytes} bytes; the session may write ${left} more.`,
+        "Write less, or tell the user what is left to do."
+      ))
+    }
+    traces.written += bytes
+    return Effect.void
+  })
+
 const run = (environment: Environment, call: ApprovedCall, capacity: number): Effect.Effect<DurableStep.Settlement> =>
   Effect.gen(function*() {
     const { ready } = call
-    const reads: Array<FileRead> = []
-    let printed = ""
-    const context = contextOf(environment, ready.ref, {
-      capacity,
-      reads,
-      printed: (text) => {
-        printed = (printed + text).slice(-lastOutputLength)
-      }
-    })
+    const traces = noTraces()
+    const printed = () => traces.printed
+    const context = contextOf(environment, ready.ref, { capacity, traces })
     yield* environment.emit(
       Event.ToolStarted({
         ref: ready.ref,
         tool: ready.tool.definition.name,
-        summary: environment.redactor.redact(ready.prepared.summary)
+        summary: environment.redactor.redact(ready.prepared.summary),
+        preview: call.preview
       })
     )
-    const received = yield* Effect.interruptible(handled(environment, call, context, () => printed)).pipe(
+    const received = yield* Effect.interruptible(handled(environment, call, context, printed)).pipe(
       Effect.exit,
-      Effect.flatMap(Exit.match({ onSuccess: Effect.succeed, onFailure: (cause) => afterCause(cause, () => printed) }))
+      Effect.flatMap(Exit.match({ onSuccess: Effect.succeed, onFailure: (cause) => afterCause(cause, printed) }))
     )
     const outcome = clean(received, { environment, call, capacity })
-    return { outcome, note: noteOf(environment, call, outcome), reads }
+    return { outcome, note: noteOf(environment, call, outcome), reads: traces.reads, written: traces.written }
   })
 
 const handled = (

@@ -8,6 +8,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Queue from "effect/Queue"
 import * as Stream from "effect/Stream"
 import * as Take from "effect/Take"
@@ -20,6 +21,7 @@ import { Limits } from "./Limits.js"
 import * as LiveSession from "./LiveSession.js"
 import { ModelProvider } from "./ModelProvider.js"
 import type { Outcome } from "./Outcome.js"
+import { memory, OutputStore } from "./OutputStore.js"
 import * as Recovery from "./Recovery.js"
 import { Redaction } from "./Redaction.js"
 import { ConfigurationError, type RunError } from "./RunError.js"
@@ -152,6 +154,7 @@ const make = (defaults: LoopOptions) =>
     const sandbox = yield* Sandbox
     const limits = yield* Limits
     const redactor = yield* Redaction
+    const outputs = Option.getOrElse(yield* Effect.serviceOption(OutputStore), memory)
     const states = new Map<string, SessionState.SessionState>()
 
     const keep = (session: LiveSession.LiveSession) =>
@@ -175,6 +178,7 @@ const make = (defaults: LoopOptions) =>
           sandbox,
           limits,
           redactor,
+          outputs,
           fingerprint: journal.fingerprint,
           user: options.user ?? open?.user ?? undefined,
           emit,
@@ -204,6 +208,7 @@ const make = (defaults: LoopOptions) =>
         provider: model.provider,
         model: model.id,
         user: user ?? null,
+        parent: null,
         instructionsHash: journal.fingerprint(environment.instructions)
       }])
       return Effect.flatMap(started, () =>
@@ -263,12 +268,13 @@ const make = (defaults: LoopOptions) =>
                   sandbox,
                   limits,
                   redactor,
+                  outputs,
                   fingerprint: journal.fingerprint,
                   user: undefined,
                   emit: silent
                 },
                 ref,
-                { capacity: limits.maxOutputBytes, reads: [], printed: () => undefined }
+                { capacity: limits.maxOutputBytes, traces: ToolExecutor.noTraces() }
               )
           })
           return report

@@ -81,7 +81,7 @@ export interface Facts {
  * @category models
  */
 export type PlannedCall =
-  | { readonly _tag: "Run"; readonly ref: CallRef; readonly ready: Ready }
+  | { readonly _tag: "Run"; readonly ref: CallRef; readonly ready: Ready; readonly facts: Facts }
   | {
     readonly _tag: "Ask"
     readonly ref: CallRef
@@ -277,7 +277,7 @@ export const decide = (options: {
       assessment: facts.assessment
     })
     return verdict._tag === "Run"
-      ? { _tag: "Run", ref, ready: call }
+      ? { _tag: "Run", ref, ready: call, facts }
       : { _tag: "Ask", ref, ready: call, facts, mustAsk: verdict.mustAsk }
   })
 

@@ -122,12 +122,12 @@ const end = (environment: Environment, end: TurnEnd): Effect.Effect<TurnResult, 
       text: state.open?.text ?? "",
       calls: Chunk.toReadonlyArray(state.open?.calls ?? Chunk.empty()),
       pending: SessionState.unsettled(state).map(({ call, ref }) => ({ ref, call })),
-      usage: state.open?.usage ?? Usage.zero,
-      cost: state.open?.cost ?? null,
+      usage: state.open?.spent.usage ?? Usage.zero,
+      cost: state.open?.spent.cost ?? null,
       end,
       reason: reasons[end]
     }
-    return session.commit([{ _tag: "TurnEnded", turn, end, reason: reasons[end] }]).pipe(
+    return session.commit([{ _tag: "TurnEnded", turn, end, reason: reasons[end], millis: 0 }]).pipe(
       Effect.zipRight(emit(Event.Final({ result }))),
       Effect.as(result)
     )
@@ -166,5 +166,11 @@ export const cancel = (
       yield* session.append([{ _tag: "Voided", turn, iteration, reason: "cancelled by the user" }])
     }
     yield* Batch.settleRest(environment, cancelled(""))
-    yield* session.commit([{ _tag: "TurnEnded", turn: turns - 1, end: "cancelled", reason: reasons.cancelled }])
+    yield* session.commit([{
+      _tag: "TurnEnded",
+      turn: turns - 1,
+      end: "cancelled",
+      reason: reasons.cancelled,
+      millis: 0
+    }])
   })

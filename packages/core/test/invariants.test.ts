@@ -11,7 +11,7 @@ class Runs extends Effect.Service<Runs>()("test/Runs", {
   }))
 }) {}
 
-const tool = (name: string, safety: Tool.Safety, handler: () => Effect.Effect<string, string>) =>
+const tool = (name: string, safety: Safety.Safety, handler: () => Effect.Effect<string, string>) =>
   Tool.make(name, {
     description: name,
     parameters: Schema.Struct({ n: Schema.optional(Schema.Number) }),

@@ -121,13 +121,16 @@ const iterationOf = (iteration: number): ReadonlyArray<JournalRecord.JournalReco
       parts: [{ type: "text", text: "I will read it." }, { type: "call", position: 0 }],
       finish: "tool-calls",
       usage: { input: 12345, output: 123, cacheRead: 12000, cacheWrite: 0, reasoning: 0 },
-      prices: { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75, source: "catalogue" }
+      prices: { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75, source: "catalogue" },
+      millis: 1234
     },
     { _tag: "Planned", turn: 1, iteration, refused: [], asked: [], stages: [[0]] },
     {
       _tag: "Intent",
       ref,
       tool: "read_file",
+      safety: "read-only",
+      at: 1_700_000_000_000,
       argumentsHash: createHash("sha256").update(String(iteration)).digest("hex"),
       edited: null,
       repairs: []
@@ -138,6 +141,7 @@ const iterationOf = (iteration: number): ReadonlyArray<JournalRecord.JournalReco
       outcome: { _tag: "Succeeded", content: [{ type: "text", text: "export {}" }] },
       note: null,
       reads: [],
+      written: 0,
       durationMillis: 12
     }
   ]

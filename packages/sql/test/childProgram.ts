@@ -21,7 +21,13 @@ const lines = Stream.orDie(
   Stream.fromAsyncIterable(readline.createInterface({ input: process.stdin }), String)
 )
 
-const ended = (turn: number) => ({ _tag: "TurnEnded" as const, turn, end: "answered" as const, reason: null })
+const ended = (turn: number) => ({
+  _tag: "TurnEnded" as const,
+  turn,
+  end: "answered" as const,
+  reason: null,
+  millis: 0
+})
 
 const follow = Effect.gen(function*() {
   const journal = yield* Journal.Journal

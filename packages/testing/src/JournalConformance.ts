@@ -26,6 +26,7 @@ export const turnStarted = (turn: number, message: string): JournalRecord => ({
   provider: "test",
   model: "test-model",
   user: null,
+  parent: null,
   instructionsHash: ""
 })
 
@@ -35,7 +36,13 @@ export const turnStarted = (turn: number, message: string): JournalRecord => ({
  * @since 0.1.0
  * @category constructors
  */
-export const turnEnded = (turn: number): JournalRecord => ({ _tag: "TurnEnded", turn, end: "answered", reason: null })
+export const turnEnded = (turn: number): JournalRecord => ({
+  _tag: "TurnEnded",
+  turn,
+  end: "answered",
+  reason: null,
+  millis: 0
+})
 
 /**
  * Any record that a loop could write, with texts and arguments that are hard to store.
@@ -57,6 +64,7 @@ export const records: FastCheck.Arbitrary<JournalRecord> = FastCheck.oneof(
     outcome: { _tag: "Succeeded", content: [{ type: "text", text }], structured },
     note: text,
     reads: [{ path: text, sha256: "00", lines: [[1, 2]] }],
+    written: 12,
     durationMillis: 12.5
   })),
   FastCheck.tuple(ref(), hardText()).map(([ref, text]): JournalRecord => ({
@@ -74,6 +82,7 @@ export const records: FastCheck.Arbitrary<JournalRecord> = FastCheck.oneof(
     },
     note: null,
     reads: [],
+    written: 0,
     durationMillis: 0
   })),
   FastCheck.tuple(FastCheck.nat(), hardText()).map(([turn, text]): JournalRecord => ({
@@ -87,6 +96,45 @@ export const records: FastCheck.Arbitrary<JournalRecord> = FastCheck.oneof(
     ],
     finish: "tool-calls",
     usage: { input: 1, output: 2, cacheRead: 0, cacheWrite: 0, reasoning: 0 },
+    prices: null,
+    millis: 12.5
+  })),
+  FastCheck.tuple(ref(), hardText()).map(([ref, text]): JournalRecord => ({
+    _tag: "Intent",
+    ref,
+    tool: text,
+    safety: "read-only",
+    at: 1_700_000_000_000,
+    argumentsHash: text,
+    edited: null,
+    repairs: []
+  })),
+  FastCheck.tuple(FastCheck.nat(), hardText()).map(([turn, text]): JournalRecord => ({
+    _tag: "BudgetReached",
+    turn,
+    budget: "tokens",
+    message: text
+  })),
+  hardText().map((text): JournalRecord => ({
+    _tag: "ChildSpent",
+    session: text,
+    spent: {
+      usage: { input: 1, output: 2, cacheRead: 0, cacheWrite: 0, reasoning: 0 },
+      cost: null,
+      calls: 3,
+      millis: 4
+    }
+  })),
+  hardText().map((text): JournalRecord => ({
+    _tag: "Shortened",
+    results: [{ id: text, handle: "output:0.0.0", bytes: 1 }]
+  })),
+  FastCheck.tuple(FastCheck.nat(), hardText()).map(([turn, text]): JournalRecord => ({
+    _tag: "Compacted",
+    turn,
+    summary: text,
+    kept: 1,
+    usage: null,
     prices: null
   }))
 )

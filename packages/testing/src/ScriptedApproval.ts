@@ -72,7 +72,7 @@ export const approve: Step = answer({ _tag: "Approve" })
  * @since 0.1.0
  * @category constructors
  */
-export const always = (entry: string): Step => answer({ _tag: "Always", entry })
+export const always = (entry: string): Step => answer({ _tag: "Always", entry, scope: "session" })
 
 /**
  * Runs one call with other arguments, which are planned again.

@@ -41,7 +41,7 @@ describe("ScriptedApproval", () => {
       })
       expect(yield* ask(batch(1))).toEqual({
         _tag: "Each",
-        answers: [{ position: 1, answer: { _tag: "Always", entry: "delete_file" } }]
+        answers: [{ position: 1, answer: { _tag: "Always", entry: "delete_file", scope: "session" } }]
       })
       expect(yield* ask(batch(0))).toEqual({
         _tag: "Each",

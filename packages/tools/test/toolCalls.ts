@@ -13,6 +13,9 @@ export interface Session {
   readonly reads: Map<string, FileRead>
   readonly chunks: Array<OutputChunk>
   readonly processes: Array<ProcessIdentity>
+  /** Bytes that were taken from the quota for writing. */
+  readonly written: Array<number>
+  readonly outputs: Map<string, string>
   readonly context: CallContext
 }
 
@@ -22,18 +25,28 @@ export const session = (
   const reads = new Map<string, FileRead>()
   const chunks: Array<OutputChunk> = []
   const processes: Array<ProcessIdentity> = []
+  const written: Array<number> = []
+  const outputs = new Map<string, string>()
   const limits = { ...Limits.strict, ...options.limits }
   return {
     reads,
     chunks,
     processes,
+    written,
+    outputs,
     context: {
       session: "test",
       ref: { turn: 0, iteration: 0, position: 0 },
       idempotencyKey: "key",
       user: undefined,
+      workingDirectory: "/",
       limits,
       capacity: options.capacity ?? limits.maxOutputBytes,
+      reserveWrite: (bytes) =>
+        written.reduce((sum, one) => sum + one, bytes) > limits.bytesWrittenPerSession
+          ? Effect.fail(ToolFailure.limit("bytes_written", limits.bytesWrittenPerSession, "The quota is used up."))
+          : Effect.sync(() => void written.push(bytes)),
+      storedOutput: (handle) => Effect.succeed(outputs.get(handle)),
       lastRead: (canonical) => reads.get(canonical),
       recordRead: (read) => Effect.sync(() => void reads.set(read.path, read)),
       emit: (chunk) => Effect.sync(() => void chunks.push(chunk)),

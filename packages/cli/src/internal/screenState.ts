@@ -295,6 +295,12 @@ export const step = (state: ScreenState, event: Event, settings: Settings, now: 
       })),
     ToolFinished: (finished) => finish(state, finished, settings),
     IterationFinished: () => only({ ...state, activity: undefined }),
+    BudgetReached: ({ message }) => say(state, [[span("! ", "yellow"), span(line(message))]]),
+    Shortened: ({ handles }) =>
+      verbose
+        ? say(state, [[span("~ ", "yellow"), span(line(`Made room: ${handles.join(", ")}`), "dim")]])
+        : only(state),
+    Compacted: () => say(state, [[span("~ ", "yellow"), span("Summed up the conversation to make room.", "dim")]]),
     Final: ({ result }) => final(state, result, settings, now)
   })
 }
