@@ -72,6 +72,7 @@ export const sandbox = (options: {
         mounts: { workspace: { path: places.root, access: "rw" }, ...added(options.addDir, places.cwd) },
         workingDirectory: places.cwd,
         privateFolders: [places.data],
+        undoFolder: path.join(places.data, "undo"),
         osSandbox: "preferred",
         environment,
         hurry

@@ -177,6 +177,76 @@ export interface SearchResult {
 }
 
 /**
+ * One file of a {@link WriteAllRequest}: its whole new content. `expect` as in `write`.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface FileContent {
+  readonly path: string
+  readonly content: Uint8Array
+  readonly expect?: string
+}
+
+/**
+ * Files to write together, all or none. `key` names the write for `settleWriteAll`: unique to it, any text.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface WriteAllRequest {
+  readonly key: string
+  readonly files: ReadonlyArray<FileContent>
+}
+
+/**
+ * What became of a `writeAll` that may have been cut off: `whole` if every file has its new content, `taken-back` if every
+ * file is as it was before, `unknown` if nothing is known of it (it never began, or was too long ago).
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Settled = "whole" | "taken-back" | "unknown"
+
+/**
+ * Which files to list: those below the folder `path` whose path from there fits `glob` (undefined: all; `!` in front
+ * excludes). Hidden files count with `includeHidden` or a glob that names something hidden. At most `limit` are returned.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface FilesRequest {
+  readonly path: string
+  readonly glob: string | undefined
+  readonly includeHidden: boolean
+  readonly limit: number
+}
+
+/**
+ * A regular file of a listing. `path` is the one to show, `size` in bytes, `modified` in milliseconds since the epoch.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface FoundFile {
+  readonly path: string
+  readonly size: number
+  readonly modified: number
+}
+
+/**
+ * Files that fit, newest first (same time: by path). `total` counts all of them, `more` says that `limit` cut the list.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface FilesResult {
+  readonly files: ReadonlyArray<FoundFile>
+  readonly total: number
+  readonly more: boolean
+}
+
+/**
  * The files that tools may touch. Every operation decides the path again and then acts in a way that a link swapped in
  * between cannot move; all fail with {@link FileError} and leave the disk as it was when they do.
  *
@@ -209,11 +279,38 @@ export class Workspace extends Context.Tag("@capstan/core/Workspace")<Workspace,
     readonly content: Uint8Array
     readonly expect?: string
   }) => Effect.Effect<FileWritten, FileError>
+  /**
+   * Writes several files, all or none: everything is decided and checked first, each content goes to a temporary file
+   * beside its target, an undo record outside of the mounts is made durable, then the files are renamed. Where a step
+   * fails the files are put back with their bytes, mode and time, created files and folders are gone, and the error says
+   * so; after a crash `settleWriteAll` does the same.
+   */
+  readonly writeAll: (options: WriteAllRequest) => Effect.Effect<ReadonlyArray<FileWritten>, FileError>
+  /**
+   * Brings a `writeAll` that may have been cut off to an end: it is found whole, or taken back now. Fails with `changed`
+   * where somebody else wrote one of its files since; nothing is touched then.
+   */
+  readonly settleWriteAll: (options: { readonly key: string }) => Effect.Effect<Settled, FileError>
+  /**
+   * Copies one regular file of up to 1 GiB, also between mounts; the target appears whole or not at all. Parents are
+   * created; a new file gets the permission bits of the original, an existing one keeps its own. A link at either end is
+   * refused (`not-a-file`): name what it leads to. `overwrite: false` fails with `exists`.
+   */
+  readonly copy: (options: {
+    readonly from: string
+    readonly to: string
+    readonly overwrite: boolean
+  }) => Effect.Effect<FileWritten, FileError>
   /** The entries of one directory by name in code unit order, denied ones left out; links are not followed. */
   readonly list: (options: { readonly path: string }) => Effect.Effect<ReadonlyArray<DirectoryEntry>, FileError>
   readonly makeDirectory: (options: { readonly path: string }) => Effect.Effect<void, FileError>
+  /** Removes a file, a link (itself, never what it leads to), or a folder: an empty one, or with `recursive`. */
   readonly remove: (options: { readonly path: string; readonly recursive: boolean }) => Effect.Effect<void, FileError>
-  /** Renames within one mount; `overwrite: false` fails with `exists`. */
+  /**
+   * Renames a file, folder or link; a link is moved itself and may lead elsewhere then, one at `to` is replaced itself.
+   * Between mounts or file systems one regular file is copied, then removed; folders and links are refused (`bad-path`).
+   * `overwrite: false` fails with `exists`.
+   */
   readonly move: (options: {
     readonly from: string
     readonly to: string
@@ -221,4 +318,6 @@ export class Workspace extends Context.Tag("@capstan/core/Workspace")<Workspace,
   }) => Effect.Effect<void, FileError>
   /** Searches files below `path` (ignore files honoured, denied files never opened or named). */
   readonly search: (options: SearchRequest) => Effect.Effect<SearchResult, FileError>
+  /** Regular files below a folder by glob (ignore files honoured, denied files left out, links not followed). */
+  readonly files: (options: FilesRequest) => Effect.Effect<FilesResult, FileError>
 }>() {}

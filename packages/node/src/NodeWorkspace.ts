@@ -9,6 +9,9 @@ import type { Mount } from "@capstan/core/Workspace"
 import { Workspace } from "@capstan/core/Workspace"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Os from "node:os"
+import * as Path from "node:path"
+import process from "node:process"
 import type { DenyRules } from "./DenyRules.js"
 import * as Deny from "./DenyRules.js"
 import { detect } from "./internal/anchor.js"
@@ -23,6 +26,8 @@ import { make } from "./internal/workspace.js"
  * - `allowAbsolute`: accept absolute paths that are not written below a mount, if links lead them into one. Default
  *   false.
  * - `privateFolders`: absolute folders that no tool sees, like the program's own data. A mount inside of one is open.
+ * - `undoFolder`: absolute folder for what it takes to bring an interrupted `writeAll` to an end, made with mode 0700 when
+ *   first needed, seen by no tool. Default: `capstan/undo` in the user's data folder.
  *
  * @since 0.1.0
  * @category models
@@ -33,6 +38,19 @@ export interface NodeWorkspaceOptions {
   readonly deny?: DenyRules
   readonly allowAbsolute?: boolean
   readonly privateFolders?: ReadonlyArray<string>
+  readonly undoFolder?: string
+}
+
+/** `capstan/undo` in the folder where programs of this user keep their data. */
+const defaultUndoFolder = (): string => {
+  const { LOCALAPPDATA, XDG_DATA_HOME } = process.env
+  const home = Os.homedir()
+  const data = process.platform === "win32"
+    ? LOCALAPPDATA ?? Path.join(home, "AppData", "Local")
+    : XDG_DATA_HOME !== undefined && Path.isAbsolute(XDG_DATA_HOME)
+    ? XDG_DATA_HOME
+    : Path.join(home, ".local", "share")
+  return Path.join(data, "capstan", "undo")
 }
 
 /**
@@ -52,7 +70,8 @@ export const layer = (options: NodeWorkspaceOptions): Layer.Layer<Workspace, Fil
         workingDirectory: options.workingDirectory,
         deny: options.deny ?? Deny.defaults,
         allowAbsolute: options.allowAbsolute ?? false,
-        privateFolders: options.privateFolders ?? []
+        privateFolders: options.privateFolders ?? [],
+        undoFolder: options.undoFolder ?? defaultUndoFolder()
       })
     )
   )

@@ -61,13 +61,14 @@ export interface RanCommand {
 }
 
 /**
- * An operation of the workspace, as a fault sees it.
+ * An operation of the workspace, as a fault sees it. `path` is where it goes to; of a `writeAll` each file comes on its own,
+ * and `settleWriteAll` has the key.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Operation {
-  readonly name: "stat" | "read" | "sha256" | "write" | "list" | "makeDirectory" | "remove" | "move" | "search"
+  readonly name: Exclude<keyof Workspace["Type"], "mounts" | "workingDirectory" | "enforcement" | "decide">
   readonly path: string
 }
 
@@ -158,6 +159,14 @@ const withFaults = (
     read: guard("read", path, operations.read),
     sha256: guard("sha256", path, operations.sha256),
     write: guard("write", path, operations.write),
+    writeAll: (request) =>
+      Effect.suspend(() =>
+        request.files.map((file) => fault({ name: "writeAll", path: file.path })).find((error) => error !== undefined)
+          ?? operations.writeAll(request)
+      ),
+    settleWriteAll: guard("settleWriteAll", ({ key }) => key, operations.settleWriteAll),
+    copy: guard("copy", (request) => request.to, operations.copy),
+    files: guard("files", path, operations.files),
     list: guard("list", path, operations.list),
     makeDirectory: guard("makeDirectory", path, operations.makeDirectory),
     remove: guard("remove", path, operations.remove),

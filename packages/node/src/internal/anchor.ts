@@ -1,6 +1,8 @@
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import { isCode, Swapped } from "./fileFailure.js"
+import type { SystemCalls } from "./systemCalls.js"
+import { system } from "./systemCalls.js"
 
 const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = Fs.constants
 
@@ -21,6 +23,7 @@ export interface Folder {
 /** How folders are opened so that a link swapped in cannot lead an operation away. */
 export interface Anchor {
   readonly enforcement: "anchored" | "best-effort"
+  readonly calls: SystemCalls
   readonly root: (path: string) => Folder
   readonly into: (folder: Folder, name: string) => Folder
   /** Opens a file in a folder, never through a link. */
@@ -38,7 +41,7 @@ const orSwapped = <A>(path: string, body: () => A): A => {
   }
 }
 
-const openFolder = (path: string): Folder => {
+const openFolder = (calls: SystemCalls, path: string): Folder => {
   const fd = orSwapped(path, () => Fs.openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK))
   const self = `/proc/self/fd/${fd}`
   return {
@@ -46,27 +49,30 @@ const openFolder = (path: string): Folder => {
     at: (name) => `${self}/${name}`,
     stat: () => Fs.fstatSync(fd),
     verify: () => {},
-    flush: () => Fs.fsyncSync(fd),
+    flush: () => calls.fsync(fd),
     close: () => Fs.closeSync(fd)
   }
 }
 
 /** Linux: names are resolved by the kernel from an open folder, one component at a time. */
-export const anchored: Anchor = {
+export const anchoredWith = (calls: SystemCalls): Anchor => ({
   enforcement: "anchored",
-  root: openFolder,
-  into: (folder, name) => openFolder(folder.at(name)),
+  calls,
+  root: (path) => openFolder(calls, path),
+  into: (folder, name) => openFolder(calls, folder.at(name)),
   open: (folder, name, flags, mode) => {
     const path = folder.at(name)
-    return orSwapped(path, () => Fs.openSync(path, flags | O_NOFOLLOW, mode))
+    return orSwapped(path, () => calls.open(path, flags | O_NOFOLLOW, mode))
   }
-}
+})
 
-const flushFolder = (path: string): void => {
+export const anchored = anchoredWith(system)
+
+const flushFolder = (calls: SystemCalls, path: string): void => {
   if (process.platform === "win32") return
   const fd = Fs.openSync(path, O_RDONLY)
   try {
-    Fs.fsyncSync(fd)
+    calls.fsync(fd)
   } finally {
     Fs.closeSync(fd)
   }
@@ -75,7 +81,7 @@ const flushFolder = (path: string): void => {
 /** macOS refuses a link anywhere in a path with this flag; elsewhere only in the last component, if at all. */
 const noFollowAny = process.platform === "darwin" ? 0x20000000 : O_NOFOLLOW ?? 0
 
-const watchedFolder = (path: string): Folder => {
+const watchedFolder = (calls: SystemCalls, path: string): Folder => {
   const before = Fs.lstatSync(path)
   const verify = () => {
     const now = Fs.lstatSync(path, { throwIfNoEntry: false })
@@ -93,20 +99,21 @@ const watchedFolder = (path: string): Folder => {
     at: (name) => Path.join(path, name),
     stat: () => Fs.lstatSync(path),
     verify,
-    flush: () => flushFolder(path),
+    flush: () => flushFolder(calls, path),
     close: () => {}
   }
 }
 
 /** Everywhere else: the path is verified before and after. */
-export const watched: Anchor = {
+export const watchedWith = (calls: SystemCalls): Anchor => ({
   enforcement: "best-effort",
-  root: watchedFolder,
-  into: (folder, name) => watchedFolder(folder.at(name)),
+  calls,
+  root: (path) => watchedFolder(calls, path),
+  into: (folder, name) => watchedFolder(calls, folder.at(name)),
   open: (folder, name, flags, mode) => {
     const path = folder.at(name)
     folder.verify()
-    const fd = orSwapped(path, () => Fs.openSync(path, flags | noFollowAny, mode))
+    const fd = orSwapped(path, () => calls.open(path, flags | noFollowAny, mode))
     try {
       folder.verify()
       const opened = Fs.fstatSync(fd)
@@ -118,13 +125,15 @@ export const watched: Anchor = {
       throw cause
     }
   }
-}
+})
+
+export const watched = watchedWith(system)
 
 /** The strongest that this system has. */
 export const detect = (): Anchor => {
   if (process.platform !== "linux") return watched
   try {
-    openFolder("/proc/self/fd").close()
+    openFolder(system, "/proc/self/fd").close()
     return anchored
   } catch {
     return watched
@@ -160,7 +169,7 @@ const intoOrMake = (anchor: Anchor, folder: Folder, name: string, create: { made
   }
   folder.verify()
   try {
-    Fs.mkdirSync(folder.at(name))
+    anchor.calls.mkdir(folder.at(name))
     create.made++
     folder.flush()
   } catch (cause) {
@@ -175,7 +184,7 @@ export const unmake = (anchor: Anchor, root: string, segments: ReadonlyArray<str
     try {
       const parent = walk(anchor, root, segments.slice(0, depth - 1))
       try {
-        Fs.rmdirSync(parent.at(segments[depth - 1] ?? ""))
+        anchor.calls.rmdir(parent.at(segments[depth - 1] ?? ""))
       } finally {
         parent.close()
       }

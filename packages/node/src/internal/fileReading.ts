@@ -96,7 +96,8 @@ const fill = (asked: Asked, fd: number, target: Uint8Array, position: number): E
       return filled
     })
 
-const readChunk = (asked: Asked, fd: number, target: Uint8Array, at: number, position: number) =>
+/** Reads the next part of an open file; others run meanwhile. */
+export const readChunk = (asked: Asked, fd: number, target: Uint8Array, at: number, position: number) =>
   Effect.uninterruptible(
     Effect.async<number, FileError>((resume) =>
       Fs.read(fd, target, at, Math.min(chunk, target.length - at), position, (cause, got) => {

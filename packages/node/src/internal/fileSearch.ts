@@ -2,7 +2,6 @@ import type { FileError } from "@capstan/core/FileError"
 import type { SearchLine, SearchRequest, SearchResult } from "@capstan/core/Workspace"
 import * as Chunk from "effect/Chunk"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
@@ -11,12 +10,11 @@ import * as Path from "node:path"
 import type { Folder } from "./anchor.js"
 import { walk } from "./anchor.js"
 import { attempt, failure, fromThrown } from "./fileFailure.js"
+import { listed, readGlob } from "./fileNames.js"
 import { openParent, openRegular } from "./fileReading.js"
 import type { Gate, Place } from "./gate.js"
 import { enter } from "./gate.js"
 import { orNearby } from "./nearby.js"
-import type { PathGlob } from "./pathGlob.js"
-import { advanceAll, fits, nameOf, parsePath } from "./pathGlob.js"
 import * as Ripgrep from "./ripgrep.js"
 
 /** How many files are open at once. */
@@ -58,36 +56,6 @@ const shorten = (text: string, start: number): string => {
   return `${before}${line.slice(from, from + longLine)}${after > 0 ? ` [… ${after} characters]` : ""}`
 }
 
-interface Filter {
-  readonly accepts: (segments: ReadonlyArray<string>) => boolean
-  readonly args: ReadonlyArray<string>
-}
-
-/** Reads the glob: a pattern that names something hidden makes hidden files count, `!` in front excludes. */
-const readGlob = (place: Place, glob: string | undefined): Effect.Effect<Filter, FileError> => {
-  if (glob === undefined || glob === "") return Effect.succeed({ accepts: () => true, args: [] })
-  const negated = glob.startsWith("!")
-  const pattern = glob.slice(negated ? 1 : 0)
-  const parsed = parsePath(pattern)
-  if (Either.isLeft(parsed)) {
-    return failure(
-      place,
-      "bad-pattern",
-      `The glob "${glob}" cannot be used: ${parsed.left}. Write one like "*.ts" or "src/**/*.md".`
-    )
-  }
-  const globs: ReadonlyArray<PathGlob> = parsed.right
-  const hidden = !negated && /(?:^|[/{,])\.[^./]/.test(pattern)
-  const git = /(?:^|[/{,])\.git(?:[/},]|$)/.test(pattern)
-  return Effect.succeed({
-    accepts: (segments) => {
-      const names = segments.map(nameOf)
-      return globs.some((one) => fits(one, advanceAll(one, names))) !== negated
-    },
-    args: hidden ? ["--hidden", ...(git ? [] : ["--glob=!.git"])] : []
-  })
-}
-
 const patternArgs = (request: SearchRequest): ReadonlyArray<string> => [
   request.literal ? "--fixed-strings" : "--no-fixed-strings",
   request.caseSensitive ? "--case-sensitive" : "--ignore-case",
@@ -116,39 +84,6 @@ const requirePattern = (place: Place, request: SearchRequest): Effect.Effect<voi
       )
     }
   }))
-
-/** The files below a folder by name, ignore files honoured. Only names: each file is decided and opened by us. */
-const listed = (place: Place, folder: Folder, filter: Filter): Stream.Stream<ReadonlyArray<string>, FileError> =>
-  Stream.unwrapScoped(Effect.map(
-    Ripgrep.start(place, {
-      folder: folder.self,
-      args: [
-        "--files",
-        "--null",
-        "--sort=path",
-        "--no-require-git",
-        "--no-ignore-global",
-        "--no-messages",
-        ...filter.args,
-        "--",
-        "./"
-      ]
-    }),
-    ({ stdout }) =>
-      splitAtNul(stdout).pipe(
-        Stream.map((name) => name.split(/[\\/]/).filter((segment) => segment !== "" && segment !== ".")),
-        Stream.filter(filter.accepts)
-      )
-  ))
-
-const splitAtNul = (bytes: Stream.Stream<Uint8Array, FileError>): Stream.Stream<string, FileError> =>
-  Stream.decodeText(bytes).pipe(
-    Stream.mapAccum("", (rest, text) => {
-      const parts = (rest + text).split("\0")
-      return [parts.pop() ?? "", parts]
-    }),
-    Stream.mapConcat((names) => names)
-  )
 
 const isBinary = (fd: number): boolean => {
   const head = Buffer.allocUnsafe(sniffed)

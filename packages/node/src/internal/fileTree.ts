@@ -1,15 +1,17 @@
 import type { FileError } from "@capstan/core/FileError"
-import type { DirectoryEntry } from "@capstan/core/Workspace"
+import type { DirectoryEntry, FileKind } from "@capstan/core/Workspace"
 import * as Effect from "effect/Effect"
 import * as Fs from "node:fs"
 import type { Anchor, Folder } from "./anchor.js"
 import { unmake, walk } from "./anchor.js"
+import { linkNew } from "./draft.js"
+import { copy } from "./fileCopying.js"
 import { attempt, failure, isCode } from "./fileFailure.js"
 import { kindOf, openParent, settle } from "./fileReading.js"
-import { linkNew } from "./fileWriting.js"
 import type { Gate, Place } from "./gate.js"
 import { enter } from "./gate.js"
 import { orNearby } from "./nearby.js"
+import type { SystemCalls } from "./systemCalls.js"
 
 /** How many entries are looked at before others get their turn. */
 const batch = 1000
@@ -199,15 +201,7 @@ export const remove = (
       yield* withFolder(gate, place, (folder) =>
         Effect.zipRight(requireFree(gate, place, folder, place.segments, true), empty(gate, place, folder)))
     }
-    yield* attempt(place, () => {
-      const parent = openParent(gate, place)
-      try {
-        removeEntry(parent, name, kind === "dir")
-        parent.flush()
-      } finally {
-        parent.close()
-      }
-    })
+    yield* attempt(place, () => takeAway(gate, place, name, kind === "dir"))
   })
 
 const removeEntry = (folder: Folder, name: string, isFolder: boolean): void => {
@@ -235,17 +229,65 @@ export const move = (
     const to = yield* enter(gate, options.to, "write", false)
     const fromName = yield* requireMovable(gate, from)
     const toName = yield* requireMovable(gate, to)
-    if (from.mount.name !== to.mount.name) {
-      return yield* failure(
-        to,
-        "bad-path",
-        `"${from.path}" and "${to.path}" lie in different folders of the sandbox ("${from.mount.name}" and "${to.mount.name}"). Copy the file, then delete the original.`
-      )
-    }
     const kind = yield* orNearby(gate, from, attempt(from, () => kindAt(gate, from, fromName)))
+    if (from.mount.name !== to.mount.name) return yield* carry(gate, from, fromName, to, kind, options)
     if (kind === "dir") yield* withFolder(gate, from, (folder) => requireFree(gate, from, folder, from.segments, false))
-    yield* attempt(to, () => rename(gate, from, fromName, to, toName, options.overwrite))
+    yield* attempt(to, () => rename(gate, from, fromName, to, toName, options.overwrite)).pipe(
+      Effect.catchIf(
+        ({ cause }) => isCode(cause, "EXDEV"),
+        () => carry(gate, from, fromName, to, kind, options)
+      )
+    )
   })
+
+/** Copies a file to where it cannot be renamed to, then takes the original away. */
+const carry = (
+  gate: Gate,
+  from: Place,
+  fromName: string,
+  to: Place,
+  kind: FileKind,
+  options: { readonly from: string; readonly to: string; readonly overwrite: boolean }
+): Effect.Effect<void, FileError> =>
+  kind !== "file"
+    ? failure(
+      to,
+      "bad-path",
+      `"${from.path}" and "${to.path}" lie in different mounts or file systems, between which only single files move. Move the files in it one by one.`
+    )
+    : Effect.gen(function*() {
+      yield* attempt(from, () => {
+        const parent = openParent(gate, from)
+        try {
+          Fs.accessSync(`${parent.self}/.`, Fs.constants.W_OK | Fs.constants.X_OK)
+        } finally {
+          parent.close()
+        }
+      })
+      const copied = yield* copy(gate, options)
+      yield* attempt(from, () => takeAway(gate, from, fromName, false)).pipe(
+        Effect.catchAll((error) =>
+          Effect.fail(
+            failure(
+              from,
+              error.reason,
+              `"${from.path}" was copied to "${copied.display}" but could not be removed: both are there. ${error.message}`,
+              { cause: error }
+            )
+          )
+        )
+      )
+    })
+
+const takeAway = (gate: Gate, place: Place, name: string, isFolder: boolean): void => {
+  const parent = openParent(gate, place)
+  try {
+    removeEntry(parent, name, isFolder)
+    parent.flush()
+  } finally {
+    parent.close()
+  }
+}
 
 const rename = (gate: Gate, from: Place, fromName: string, to: Place, toName: string, overwrite: boolean): void => {
   const source = openParent(gate, from)
@@ -253,7 +295,7 @@ const rename = (gate: Gate, from: Place, fromName: string, to: Place, toName: st
     const parents = to.segments.slice(0, -1)
     const { folder: target, made } = makePath(gate.anchor, to.mount.root, parents)
     try {
-      place(source, fromName, target, toName, to, overwrite)
+      place(gate.anchor.calls, source, fromName, target, toName, to, overwrite)
       target.flush()
       source.flush()
     } catch (cause) {
@@ -268,6 +310,7 @@ const rename = (gate: Gate, from: Place, fromName: string, to: Place, toName: st
 }
 
 const place = (
+  calls: SystemCalls,
   source: Folder,
   fromName: string,
   target: Folder,
@@ -289,10 +332,10 @@ const place = (
       throw failure(to, "not-a-file", `"${to.path}" is a pipe, socket or device. Choose another name.`)
     }
   }
-  if (there === undefined && from.isFile() && !overwrite && linkNew(source, fromName, toName, target)) return
+  if (there === undefined && from.isFile() && !overwrite && linkNew(calls, source, fromName, toName, target)) return
   source.verify()
   target.verify()
-  Fs.renameSync(source.at(fromName), target.at(toName))
+  calls.rename(source.at(fromName), target.at(toName))
   // Two names of one file: the system leaves both, so the old one is taken away here.
   const left = Fs.lstatSync(source.at(fromName), { throwIfNoEntry: false })
   const samePlace = source.stat().ino === target.stat().ino && source.stat().dev === target.stat().dev

@@ -35,6 +35,8 @@ interface Root {
 /** Decides paths. The roots are canonical and exist; see {@link make}. */
 export interface Gate {
   readonly anchor: Anchor
+  /** The folders in which what killed writes left behind was looked for, by device and number. */
+  readonly swept: Set<string>
   readonly mounts: ReadonlyArray<Mount>
   readonly workingDirectory: string
   readonly decide: (path: string, access: Access, followLast?: boolean) => Either.Either<Place, Refusal>
@@ -181,6 +183,7 @@ export const make = (options: {
 
   return {
     anchor: options.anchor,
+    swept: new Set(),
     mounts: options.roots.map(({ mount }) => mount),
     workingDirectory: options.workingDirectory,
     decide: (path, access, followLast) => {

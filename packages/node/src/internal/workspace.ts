@@ -7,11 +7,15 @@ import type { DenyRules } from "../DenyRules.js"
 import type { PathStyle } from "../PathRules.js"
 import type { Anchor } from "./anchor.js"
 import { attempt, failure } from "./fileFailure.js"
+import * as FileCopying from "./fileCopying.js"
+import * as FileNames from "./fileNames.js"
 import * as FileReading from "./fileReading.js"
 import * as FileSearch from "./fileSearch.js"
+import * as FileSet from "./fileSet.js"
 import * as FileTree from "./fileTree.js"
 import * as FileWriting from "./fileWriting.js"
 import * as Gate from "./gate.js"
+import * as UndoLog from "./undoLog.js"
 
 const style: PathStyle = process.platform === "win32" ? "windows" : "posix"
 
@@ -77,6 +81,7 @@ export const make = (options: {
   readonly deny: DenyRules
   readonly allowAbsolute: boolean
   readonly privateFolders: ReadonlyArray<string>
+  readonly undoFolder: string
 }): Effect.Effect<Workspace["Type"], FileError> =>
   Effect.gen(function*() {
     const roots = yield* Effect.forEach(options.mounts, resolveMount)
@@ -93,8 +98,9 @@ export const make = (options: {
       workingDirectory,
       deny: options.deny,
       allowAbsolute: options.allowAbsolute,
-      privateFolders: options.privateFolders.map(privateFolder)
+      privateFolders: [...options.privateFolders, options.undoFolder].map(privateFolder)
     })
+    const log = UndoLog.make(options.undoFolder, options.anchor.calls)
     for (const { mount } of roots) yield* Gate.enter(gate, mount.root, "list")
     yield* Gate.enter(gate, workingDirectory, "list")
     return {
@@ -109,7 +115,11 @@ export const make = (options: {
       list: Effect.fn("NodeWorkspace.list")((request) => FileTree.list(gate, request)),
       makeDirectory: Effect.fn("NodeWorkspace.makeDirectory")((request) => FileTree.makeDirectory(gate, request)),
       remove: Effect.fn("NodeWorkspace.remove")((request) => FileTree.remove(gate, request)),
+      writeAll: Effect.fn("NodeWorkspace.writeAll")((request) => FileSet.writeAll(gate, log, request)),
+      settleWriteAll: Effect.fn("NodeWorkspace.settleWriteAll")(({ key }) => FileSet.settleWriteAll(gate, log, key)),
+      copy: Effect.fn("NodeWorkspace.copy")((request) => FileCopying.copy(gate, request)),
       move: Effect.fn("NodeWorkspace.move")((request) => FileTree.move(gate, request)),
-      search: Effect.fn("NodeWorkspace.search")((request) => FileSearch.search(gate, request))
+      search: Effect.fn("NodeWorkspace.search")((request) => FileSearch.search(gate, request)),
+      files: Effect.fn("NodeWorkspace.files")((request) => FileNames.files(gate, request))
     }
   })

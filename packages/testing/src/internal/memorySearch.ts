@@ -1,7 +1,7 @@
 /** Searching the files of the fake sandbox. */
 import type { FileError } from "@capstan/core/FileError"
 import * as Glob from "@capstan/core/Glob"
-import type { FileKind, SearchLine, SearchRequest, SearchResult } from "@capstan/core/Workspace"
+import type { FileKind, FilesRequest, FilesResult, SearchLine, SearchRequest, SearchResult } from "@capstan/core/Workspace"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Gate from "./memoryGate.js"
@@ -95,18 +95,36 @@ const around = (
   })
 }
 
+/** The regular files below a folder that a glob names, newest first. */
+export const files = (
+  gate: Gate.Gate,
+  place: Gate.Allowed,
+  request: FilesRequest
+): Effect.Effect<FilesResult, FileError> =>
+  Effect.sync(() => {
+    const found = visible(gate, place.segments, request.glob, request.includeHidden).flatMap((segments) => {
+      const node = Tree.get(gate.tree, segments)
+      return node?.kind === "file"
+        ? [{ path: gate.display(segments), size: node.bytes.length, modified: node.modified }]
+        : []
+    }).sort((left, right) => right.modified - left.modified || Tree.byName(left.path, right.path))
+    return { files: found.slice(0, request.limit), total: found.length, more: found.length > request.limit }
+  })
+
 /** The files below a folder that are neither hidden, nor ignored, nor denied, nor left out by the glob. */
 const visible = (
   gate: Gate.Gate,
   base: ReadonlyArray<string>,
-  glob: string | undefined
+  glob: string | undefined,
+  includeHidden = false
 ): ReadonlyArray<ReadonlyArray<string>> => {
   const accepts = readGlob(glob)
   const rules = ignoreRules(gate, base)
   return Tree.descendants(gate.tree, base).filter((segments) => {
     const names = segments.slice(base.length)
     return accepts.matches(names)
-      && (accepts.hidden || !names.some((name) => name.startsWith(".")))
+      && (accepts.git || !names.includes(".git"))
+      && (includeHidden || accepts.hidden || !names.some((name) => name.startsWith(".")))
       && gate.denied(segments, "read") === undefined
       && gate.denied(segments, "list") === undefined
       && !isIgnored(rules, segments)
@@ -115,17 +133,20 @@ const visible = (
 
 interface Filter {
   readonly hidden: boolean
+  /** It names `.git`, which other globs never go into. */
+  readonly git: boolean
   readonly matches: (names: ReadonlyArray<string>) => boolean
 }
 
 const readGlob = (glob: string | undefined): Filter => {
-  if (glob === undefined || glob === "") return { hidden: false, matches: () => true }
+  if (glob === undefined || glob === "") return { hidden: false, git: false, matches: () => true }
   const negated = glob.startsWith("!")
   const pattern = glob.slice(negated ? 1 : 0).replace(/^\.\//, "")
   const alternatives = expand(pattern)
   const hits = (names: ReadonlyArray<string>) =>
     alternatives.some((one) => Glob.matches(one, one.includes("/") ? names.join("/") : names.at(-1) ?? ""))
   return {
+    git: !negated && /(?:^|[/{,])\.git(?:[/},]|$)/.test(pattern),
     hidden: !negated && /(?:^|[/{,])\.[^./]/.test(pattern),
     matches: (names) => hits(names) !== negated
   }

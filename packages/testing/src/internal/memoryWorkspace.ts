@@ -1,16 +1,17 @@
 /** The file operations of the fake sandbox. */
 import type { FileError } from "@capstan/core/FileError"
-import type { FileBytes, Workspace } from "@capstan/core/Workspace"
+import type { FileBytes, Workspace, WriteAllRequest } from "@capstan/core/Workspace"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { createHash } from "node:crypto"
 import * as Gate from "./memoryGate.js"
-import { search } from "./memorySearch.js"
+import { files, search } from "./memorySearch.js"
 import * as Tree from "./memoryTree.js"
 
 type Operations = Omit<Workspace["Type"], "mounts" | "workingDirectory" | "enforcement">
 
-export const make = (gate: Gate.Gate): Operations => ({
+/** `written` collects the keys of finished writes of several files. */
+export const make = (gate: Gate.Gate, written: Set<string> = new Set()): Operations => ({
   decide: ({ access, path }) =>
     Effect.sync(() => {
       const decision = gate.decide(path, access)
@@ -60,6 +61,15 @@ export const make = (gate: Gate.Gate): Operations => ({
           error: null
         }]
       })
+    }),
+  writeAll: (options) => writeAll(gate, written, options),
+  settleWriteAll: ({ key }) => Effect.sync(() => written.has(key) ? "whole" : "unknown"),
+  copy: (options) => copy(gate, options),
+  files: (request) =>
+    Effect.gen(function*() {
+      const place = yield* Gate.enter(gate, request.path, "list")
+      yield* folder(gate, place)
+      return yield* files(gate, place, request)
     }),
   makeDirectory: ({ path }) =>
     Effect.gen(function*() {
@@ -177,6 +187,57 @@ const write = (
     }
   })
 
+/** What a write needs is checked for each file before the first one is written. */
+const writeAll = (gate: Gate.Gate, written: Set<string>, options: WriteAllRequest) =>
+  Effect.gen(function*() {
+    const before = new Map(gate.tree)
+    const seen = new Set<string>()
+    const done = yield* Effect.forEach(options.files, (file) =>
+      Effect.gen(function*() {
+        const result = yield* write(gate, file)
+        if (seen.size === seen.add(result.canonical).size) {
+          const place = yield* Gate.enter(gate, file.path, "write")
+          return yield* Gate.failure(place, "bad-path", `"${file.path}" is named twice. Write each file once.`)
+        }
+        return result
+      })).pipe(Effect.onError(() =>
+        Effect.sync(() => {
+          gate.tree.clear()
+          for (const [path, node] of before) gate.tree.set(path, node)
+        })
+      ))
+    written.add(options.key)
+    return done
+  })
+
+const copy = (
+  gate: Gate.Gate,
+  options: { readonly from: string; readonly to: string; readonly overwrite: boolean }
+) =>
+  Effect.gen(function*() {
+    const from = yield* Gate.enter(gate, options.from, "read", false)
+    const to = yield* Gate.enter(gate, options.to, "write", false)
+    if (from.folder) return yield* Gate.failure(from, "not-a-file", `"${from.path}" names a folder. Name a file in it.`)
+    if (Tree.get(gate.tree, from.segments)?.kind === "symlink") return yield* isLink(from)
+    const node = yield* regular(gate, from)
+    if (from.canonical === to.canonical) {
+      return yield* Gate.failure(to, "exists", `"${to.path}" is the same file. Choose another name.`)
+    }
+    const there = Tree.get(gate.tree, to.segments)
+    if (there?.kind === "symlink") return yield* isLink(to)
+    const written = yield* write(gate, {
+      path: options.to,
+      content: node.bytes,
+      ...(options.overwrite ? {} : { expect: "absent" })
+    })
+    const copied = Tree.get(gate.tree, to.segments)
+    if (there === undefined && copied?.kind === "file") gate.tree.set(to.canonical, { ...copied, mode: node.mode })
+    return written
+  })
+
+const isLink = (place: Gate.Allowed) =>
+  Gate.failure(place, "not-a-file", `"${place.path}" is a link. Name the file that it leads to.`)
+
 /** Roots of mounts stay, and so do the folders that hold them. */
 const requireMovable = (gate: Gate.Gate, place: Gate.Allowed): Effect.Effect<void, FileError> => {
   const mount = gate.mounts.find(({ root }) => Tree.below(place.segments, Tree.split(root)) !== undefined)
@@ -228,14 +289,19 @@ const move = (
     const to = yield* Gate.enter(gate, options.to, "write", false)
     yield* requireMovable(gate, from)
     yield* requireMovable(gate, to)
-    if (from.mount.name !== to.mount.name) {
-      return yield* Gate.failure(
-        to,
-        "bad-path",
-        `"${from.path}" and "${to.path}" lie in different folders of the sandbox.`
-      )
-    }
     const node = yield* existing(gate, from)
+    if (from.mount.name !== to.mount.name) {
+      if (node.kind !== "file") {
+        return yield* Gate.failure(
+          to,
+          "bad-path",
+          `"${from.path}" and "${to.path}" lie in different mounts, between which only single files move.`
+        )
+      }
+      yield* copy(gate, options)
+      gate.tree.delete(from.canonical)
+      return
+    }
     if (node.kind === "dir") yield* requireFree(gate, from)
     if (
       node.kind === "dir" && from.canonical !== to.canonical && Tree.below(from.segments, to.segments) !== undefined
