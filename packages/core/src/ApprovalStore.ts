@@ -87,7 +87,7 @@ export const memory = (): ApprovalStore["Type"] => {
       }),
     grant: (permission) =>
       Effect.sync(() => {
-        const id = [permission.project, permission.session ?? "", permission.entry].join("\n")
+        const id = JSON.stringify([permission.project, permission.session, permission.entry])
         const granted = permissions.get(id) ?? { id, ...permission }
         permissions.set(id, granted)
         return granted

@@ -1,6 +1,7 @@
 /**
  * Scripted models, a fake sandbox, scripted approvals and crash points for Capstan. The conformance suites need vitest and
- * are imported by their own path: `@capstan/testing/JournalConformance`, `@capstan/testing/WorkspaceConformance`.
+ * are imported by their own path: `@capstan/testing/ApprovalStoreConformance`, `@capstan/testing/JournalConformance`,
+ * `@capstan/testing/WorkspaceConformance`.
  *
  * @since 0.1.0
  */
