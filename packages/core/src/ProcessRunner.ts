@@ -81,6 +81,10 @@ export interface ProcessResult {
  */
 export interface ProcessEnforcement {
   readonly backend: "disabled" | "host" | "sandboxed" | "scripted"
+  /** What reads command lines: without bash only what POSIX describes is sure to mean the same. */
+  readonly shell: "bash" | "sh"
+  /** Why there is no OS sandbox although one was preferred; null: this backend is the one that was chosen. */
+  readonly fallback: string | null
   readonly filesystem: boolean
   readonly network: boolean
   readonly survivors: boolean
@@ -89,7 +93,8 @@ export interface ProcessEnforcement {
 
 /**
  * A command that could not be started, or could not be observed to its end. `reason`: `disabled` (no command backend),
- * `no-sandbox` (an OS sandbox is required and not there), `bad-directory`, `not-found` (no shell), `spawn`.
+ * `no-sandbox` (an OS sandbox is required and not there), `bad-directory`, `not-found` (no shell, or for a shell session no
+ * bash), `spawn`.
  *
  * @since 0.1.0
  * @category errors
@@ -99,6 +104,22 @@ export class ProcessError extends Schema.TaggedError<ProcessError>("@capstan/cor
   message: Schema.String,
   cause: Schema.optionalWith(Schema.Defect, { exact: true })
 }) {}
+
+/**
+ * What commands of one name hand on to the next: the folder where the last one ended, and its variables. Every command is a
+ * shell of its own all the same, with the limits and the clean-up of any other. Functions, aliases, traps and options are not
+ * handed on, nor are variables by which one command could change what a later one runs; the result's notes name those. In
+ * memory, bounded in number and size, gone with the layer.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface ShellSessions {
+  /** The absolute folder where the last command of this name ended; undefined: there was none. */
+  readonly directory: (session: string) => Effect.Effect<string | undefined>
+  /** Lets the next command of this name start over. */
+  readonly forget: (session: string) => Effect.Effect<void>
+}
 
 /**
  * Runs shell commands. `run` succeeds with any exit code; interrupting it (a timeout, a cancelled turn) ends every
@@ -115,6 +136,8 @@ export class ProcessRunner extends Context.Tag("@capstan/core/ProcessRunner")<Pr
     readonly command: string
     /** Absolute folder to start in, already decided by the workspace. */
     readonly cwd: string
+    /** Takes over the variables of the last command of this name, and hands its own on (see {@link ShellSessions}). */
+    readonly session?: string
     /** Additions to the sanitised environment. */
     readonly env?: Readonly<Record<string, string>>
     /** Bytes of each stream that are kept (half head, half tail). */
@@ -123,5 +146,6 @@ export class ProcessRunner extends Context.Tag("@capstan/core/ProcessRunner")<Pr
     /** Called in order; the process is slowed down (not cut) while it runs. */
     readonly onOutput?: (chunk: OutputChunk) => Effect.Effect<void, never, R2>
   }) => Effect.Effect<ProcessResult, ProcessError, R1 | R2>
+  readonly sessions: ShellSessions
   readonly reap: (identities: ReadonlyArray<ProcessIdentity>) => Effect.Effect<ReadonlyArray<string>>
 }>() {}

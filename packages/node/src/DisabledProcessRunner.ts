@@ -6,6 +6,7 @@
 import { ProcessError, ProcessRunner } from "@capstan/core/ProcessRunner"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as ShellSessions from "./internal/shellSessions.js"
 import * as Supervisor from "./internal/supervisor.js"
 import * as Sweep from "./internal/sweep.js"
 
@@ -16,7 +17,16 @@ import * as Sweep from "./internal/sweep.js"
  * @category layers
  */
 export const layer: Layer.Layer<ProcessRunner> = Layer.succeed(ProcessRunner, {
-  enforcement: { backend: "disabled", filesystem: true, network: true, survivors: true, weakened: [] },
+  enforcement: {
+    backend: "disabled",
+    shell: "bash",
+    fallback: null,
+    filesystem: true,
+    network: true,
+    survivors: true,
+    weakened: []
+  },
   run: () => Effect.fail(new ProcessError({ reason: "disabled", message: "Commands are switched off here." })),
+  sessions: ShellSessions.none,
   reap: Sweep.reap(Supervisor.manner({}))
 })

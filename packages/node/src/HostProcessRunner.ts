@@ -15,6 +15,7 @@ import process from "node:process"
 import * as CommandEnvironment from "./CommandEnvironment.js"
 import * as OutputPipes from "./internal/outputPipes.js"
 import * as ProcessTable from "./internal/processTable.js"
+import * as ShellSessions from "./internal/shellSessions.js"
 import * as Supervisor from "./internal/supervisor.js"
 import * as Sweep from "./internal/sweep.js"
 
@@ -37,6 +38,10 @@ export interface RunnerOptions {
   readonly hurry?: Effect.Effect<boolean>
 }
 
+const bash = "/bin/bash"
+
+const hasBash = (): boolean => fs.existsSync(bash)
+
 /**
  * What this backend enforces: nothing but that no process is left over, and that only on Linux for processes that
  * detached themselves.
@@ -46,6 +51,8 @@ export interface RunnerOptions {
  */
 export const enforcement: ProcessEnforcement = {
   backend: "host",
+  shell: hasBash() ? "bash" : "sh",
+  fallback: null,
   filesystem: false,
   network: false,
   survivors: ProcessTable.supported,
@@ -64,8 +71,8 @@ export const enforcement: ProcessEnforcement = {
  * @category constructors
  */
 export const shell = (command: string, exists: (path: string) => boolean = fs.existsSync) =>
-  exists("/bin/bash")
-    ? { file: "/bin/bash", args: ["--noprofile", "--norc", "-c", command] }
+  exists(bash)
+    ? { file: bash, args: ["--noprofile", "--norc", "-c", command] }
     : { file: "/bin/sh", args: ["-c", command] }
 
 /**
@@ -78,13 +85,13 @@ export const make = (options: RunnerOptions = {}): Effect.Effect<ProcessRunner["
   Effect.gen(function*() {
     const pipes = yield* OutputPipes.make
     const manner = Supervisor.manner(options)
-    const run: ProcessRunner["Type"]["run"] = (request) =>
+    const execute: ShellSessions.Execute = (request, frame) =>
       Effect.gen(function*() {
         const { token, variable } = yield* Supervisor.makeToken
-        const { result } = yield* Supervisor.run(
+        const { report, result } = yield* Supervisor.run(
           pipes,
           {
-            ...shell(request.command),
+            ...frame,
             cwd: request.cwd,
             environment: CommandEnvironment.make({
               inherited: options.environment ?? process.env,
@@ -99,9 +106,10 @@ export const make = (options: RunnerOptions = {}): Effect.Effect<ProcessRunner["
           manner,
           request
         )
-        return result
+        return { result, report }
       })
-    return { enforcement, run, reap: Sweep.reap(manner) }
+    const sessions = yield* ShellSessions.make({ execute, shell, deny: options.denyEnvironment ?? [] })
+    return { enforcement, ...sessions, reap: Sweep.reap(manner) }
   })
 
 /**

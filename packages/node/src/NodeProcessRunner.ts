@@ -20,18 +20,33 @@ import * as SandboxedProcessRunner from "./SandboxedProcessRunner.js"
  */
 export type OsSandbox = "required" | "preferred" | "off"
 
-const unconfined = (
-  options: HostProcessRunner.RunnerOptions,
-  reason: string,
-  note: boolean
+const chosen = (
+  options: HostProcessRunner.RunnerOptions
 ): Effect.Effect<ProcessRunner["Type"], never, Scope.Scope> =>
   Effect.map(HostProcessRunner.make(options), (host) => ({
     ...host,
-    enforcement: { ...host.enforcement, weakened: [...host.enforcement.weakened, `No OS sandbox: ${reason}`] },
-    run: (request) =>
-      Effect.map(host.run(request), (result) =>
-        note ? { ...result, notes: [...result.notes, `sandbox: none (${reason})`] } : result)
+    enforcement: {
+      ...host.enforcement,
+      weakened: [...host.enforcement.weakened, "No OS sandbox: switched off by os_sandbox = \"off\"."]
+    }
   }))
+
+const fallenBack = (
+  options: HostProcessRunner.RunnerOptions,
+  reason: string
+): Effect.Effect<ProcessRunner["Type"], never, Scope.Scope> =>
+  Effect.map(HostProcessRunner.make(options), (host) => {
+    const note = `sandbox: none (${reason})`
+    return {
+      ...host,
+      enforcement: {
+        ...host.enforcement,
+        fallback: reason,
+        weakened: [...host.enforcement.weakened, note]
+      },
+      run: (request) => Effect.map(host.run(request), (result) => ({ ...result, notes: [...result.notes, note] }))
+    }
+  })
 
 /**
  * A runner chosen by `osSandbox` (default `required`) and by what a probe finds.
@@ -44,12 +59,12 @@ export const make = (
 ): Effect.Effect<ProcessRunner["Type"], never, Scope.Scope> =>
   Effect.gen(function*() {
     const choice = options.osSandbox ?? "required"
-    if (choice === "off") return yield* unconfined(options, "switched off by os_sandbox = \"off\".", false)
+    if (choice === "off") return yield* chosen(options)
     const found = yield* BubblewrapProbe.probe(options)
     if (found._tag === "Available") return yield* SandboxedProcessRunner.make(options, found)
     return yield* choice === "required"
       ? SandboxedProcessRunner.unavailable(found.message)
-      : unconfined(options, found.message, true)
+      : fallenBack(options, found.message)
   })
 
 /**

@@ -18,6 +18,7 @@ import * as HostProcessRunner from "./HostProcessRunner.js"
 import * as BubblewrapArguments from "./internal/bubblewrapArguments.js"
 import * as OutputPipes from "./internal/outputPipes.js"
 import * as SandboxLayout from "./internal/sandboxLayout.js"
+import * as ShellSessions from "./internal/shellSessions.js"
 import * as Supervisor from "./internal/supervisor.js"
 import * as Sweep from "./internal/sweep.js"
 
@@ -78,6 +79,8 @@ const temporaryVariables = (environment: Readonly<Record<string, string | undefi
 
 const enforcement = (network: boolean): ProcessEnforcement => ({
   backend: "sandboxed",
+  shell: HostProcessRunner.enforcement.shell,
+  fallback: null,
   filesystem: true,
   network: !network,
   survivors: true,
@@ -105,7 +108,7 @@ export const make = (
     const network = options.network ?? false
     const inherited = options.environment ?? process.env
 
-    const run: ProcessRunner["Type"]["run"] = (request) =>
+    const execute: ShellSessions.Execute = (request, frame) =>
       Effect.gen(function*() {
         const mounts = canonicalMounts(options.mounts)
         const cwd = SandboxLayout.canonical(request.cwd)
@@ -122,7 +125,6 @@ export const make = (
         const held = SandboxLayout.specials({ mounts, denied, empty: layout.empty })
         const takeAway = SandboxLayout.takeAway(SandboxLayout.redirections(held))
         const { token, variable } = yield* Supervisor.makeToken
-        const shell = HostProcessRunner.shell(request.command)
         const confined = BubblewrapArguments.make({
           ...layout,
           mounts,
@@ -142,11 +144,13 @@ export const make = (
           cwd,
           status: true
         })
-        const { result, status } = yield* Supervisor.run(
+        const { report, result, status } = yield* Supervisor.run(
           pipes,
           {
             file: found.program,
-            args: [...confined, "--", shell.file, ...shell.args],
+            args: [...confined, "--", frame.file, ...frame.args],
+            input: frame.input,
+            reportBytes: frame.reportBytes,
             cwd: "/",
             environment: variable,
             token,
@@ -164,12 +168,17 @@ export const make = (
             message: `The sandbox could not be set up, and the command did not run: ${result.stderr.head.trim()}`
           })
         }
-        return {
-          ...result,
-          notes: taken.map((name) => `removed ${name}, by which the command would have replaced the git configuration`)
-        }
+        const notes = taken.map((name) =>
+          `removed ${name}, by which the command would have replaced the git configuration`
+        )
+        return { result: { ...result, notes }, report }
       })
-    return { enforcement: enforcement(network), run, reap: Sweep.reap(manner) }
+    const sessions = yield* ShellSessions.make({
+      execute,
+      shell: HostProcessRunner.shell,
+      deny: options.denyEnvironment ?? []
+    })
+    return { enforcement: enforcement(network), ...sessions, reap: Sweep.reap(manner) }
   })
 
 /**
@@ -182,12 +191,15 @@ export const unavailable = (message: string): Effect.Effect<ProcessRunner["Type"
   Effect.succeed({
     enforcement: {
       backend: "disabled",
+      shell: HostProcessRunner.enforcement.shell,
+      fallback: null,
       filesystem: true,
       network: true,
       survivors: true,
       weakened: [`Commands cannot run: an OS sandbox is required and not available. ${message}`]
     },
     run: () => Effect.fail(new ProcessError({ reason: "no-sandbox", message })),
+    sessions: ShellSessions.none,
     reap: Sweep.reap(Supervisor.manner({}))
   })
 

@@ -26,7 +26,8 @@ import * as ScriptedProcesses from "./internal/scriptedProcesses.js"
 export type Content = string | Uint8Array | { readonly link: string }
 
 /**
- * How a scripted command ends; nothing printed and exit code 0 unless said otherwise.
+ * How a scripted command ends; nothing printed and exit code 0 unless said otherwise. `directory` is where a shell session
+ * goes on (default: where the command ran).
  *
  * @since 0.1.0
  * @category models
@@ -35,6 +36,7 @@ export interface CommandResult {
   readonly stdout?: string
   readonly stderr?: string
   readonly exitCode?: number
+  readonly directory?: string
 }
 
 /**
@@ -58,6 +60,8 @@ export interface RanCommand {
   readonly command: string
   readonly cwd: string
   readonly env: Readonly<Record<string, string>>
+  /** The shell session that it belongs to. */
+  readonly session?: string
 }
 
 /**

@@ -15,6 +15,8 @@ import * as SystemProgram from "./systemProgram.js"
 export interface OutputPipes {
   /** A pipe that is closed with the scope, if not before. */
   readonly open: Effect.Effect<Pipe, ProcessError, Scope.Scope>
+  /** A descriptor to read a text from, of a file that has no name any more. */
+  readonly holding: (text: string) => Effect.Effect<number, ProcessError, Scope.Scope>
 }
 
 /** A pipe from a command to us. `write` is for the command and closed here once the command has it. */
@@ -38,9 +40,7 @@ const capacity = 1024 * 1024
 const failed = (cause: unknown): ProcessError =>
   new ProcessError({
     reason: "spawn",
-    message: `No pipe for the command's output could be made: ${
-      cause instanceof Error ? cause.message : String(cause)
-    }`,
+    message: `No pipe for the command could be made: ${cause instanceof Error ? cause.message : String(cause)}`,
     cause
   })
 
@@ -143,13 +143,14 @@ export const make: Effect.Effect<OutputPipes, never, Scope.Scope> = Effect.gen(f
     Effect.sync(() => fs.mkdtempSync(path.join(os.tmpdir(), "capstan-pipes-"))),
     (made) => Effect.sync(() => fs.rmSync(made, { recursive: true, force: true }))
   )
+  const makeFolder = () => fs.mkdirSync(folder, { recursive: true, mode: 0o700 })
   const lock = yield* Effect.makeSemaphore(1)
   let names: Array<string> = []
   let next = 0
 
   const refill = Effect.gen(function*() {
     const fresh = Array.from({ length: batch }, () => path.join(folder, String(next++)))
-    yield* Effect.try({ try: () => fs.mkdirSync(folder, { recursive: true, mode: 0o700 }), catch: failed })
+    yield* Effect.try({ try: makeFolder, catch: failed })
     yield* mkfifo(fresh)
     names = fresh
   }).pipe(Effect.uninterruptible)
@@ -169,6 +170,21 @@ export const make: Effect.Effect<OutputPipes, never, Scope.Scope> = Effect.gen(f
     open: Effect.acquireRelease(
       lock.withPermits(1)(Effect.orElse(take, () => again)),
       (pipe) => Effect.sync(pipe.close)
-    )
+    ),
+    holding: (text) =>
+      Effect.acquireRelease(
+        Effect.try({
+          try: () => {
+            makeFolder()
+            const name = path.join(folder, `text-${next++}`)
+            fs.writeFileSync(name, text, { mode: 0o600, flag: "wx" })
+            const descriptor = fs.openSync(name, "r")
+            fs.unlinkSync(name)
+            return descriptor
+          },
+          catch: failed
+        }),
+        (descriptor) => Effect.sync(() => closeQuietly(descriptor))
+      )
   }
 })

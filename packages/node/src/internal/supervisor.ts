@@ -22,8 +22,12 @@ export interface Launch {
   readonly args: ReadonlyArray<string>
   readonly cwd: string
   readonly environment: Readonly<Record<string, string>>
+  /** Standard input; empty if undefined. */
+  readonly input: string | undefined
   /** Descriptor 3 becomes a pipe whose text is handed back (at most 4 KiB of it). */
   readonly status: boolean
+  /** Descriptor 4 becomes a pipe of which so many bytes are handed back; 0: there is none. */
+  readonly reportBytes: number
   /** Descriptors that this process inherited and would pass on: the command gets `/dev/null` in their place. */
   readonly replaced: ReadonlyArray<number>
   /** The leader is the wall of a sandbox (see `Sweep`). */
@@ -83,20 +87,22 @@ const spawnChild = (launch: Launch, stdio: StdioOptions): Effect.Effect<ChildPro
     }
   })
 
-/** Standard input is empty, the outputs follow; every other place that is not replaced stays as it is (closed). */
+/** Standard input, the outputs; every other place that is not replaced stays as it is (closed). */
 const descriptors = (
-  outputs: ReadonlyArray<OutputPipes.Pipe>,
+  input: number,
+  outputs: ReadonlyArray<OutputPipes.Pipe | undefined>,
   replaced: ReadonlyArray<number>,
   nothing: number
 ): StdioOptions => {
-  const taken = [nothing, ...outputs.map((pipe) => pipe.write)]
+  const taken = [input, ...outputs.map((pipe) => pipe?.write)]
   const length = Math.max(taken.length, ...replaced.map((descriptor) => descriptor + 1))
   return Array.from({ length }, (_, index) => taken[index] ?? (replaced.includes(index) ? nothing : "ignore"))
 }
 
 const spawned = (
   launch: Launch,
-  outputs: ReadonlyArray<OutputPipes.Pipe>,
+  input: number | undefined,
+  outputs: ReadonlyArray<OutputPipes.Pipe | undefined>,
   token: string
 ) =>
   Effect.gen(function*() {
@@ -105,7 +111,7 @@ const spawned = (
     }
     const child = yield* Effect.acquireUseRelease(
       Effect.sync(() => fs.openSync("/dev/null", "r")),
-      (nothing) => spawnChild(launch, descriptors(outputs, launch.replaced, nothing)),
+      (nothing) => spawnChild(launch, descriptors(input ?? nothing, outputs, launch.replaced, nothing)),
       (nothing) => Effect.sync(() => fs.closeSync(nothing))
     )
     const exit = yield* Deferred.make<Ending>()
@@ -115,7 +121,7 @@ const spawned = (
         Effect.succeed(signal === null ? { _tag: "Exited", code: code ?? 0 } : { _tag: "Signalled", signal })
       ))
     return { identity: ProcessTable.identify(child.pid ?? 0, token), exit }
-  }).pipe(Effect.ensuring(Effect.sync(() => outputs.forEach((pipe) => pipe.closeWrite()))))
+  }).pipe(Effect.ensuring(Effect.sync(() => outputs.forEach((pipe) => pipe?.closeWrite()))))
 
 /** Keeps the output of one stream, and offers it decoded. */
 const collector = (
@@ -136,26 +142,34 @@ const collector = (
   }
 }
 
+/** What a program said besides its outputs. */
+export interface Said {
+  readonly status: string
+  /** Undefined: it was more than is kept. */
+  readonly report: string | undefined
+}
+
 /**
  * Runs a program to its end and leaves nothing of it behind, however this effect ends. Succeeds with the result and the
- * text of descriptor 3.
+ * texts of descriptors 3 and 4.
  */
 export const run = <R1 = never, R2 = never>(
   pipes: OutputPipes.OutputPipes,
   launch: Launch & { readonly token: string },
   manner: Sweep.Manner,
   options: RunOptions<R1, R2>
-): Effect.Effect<{ readonly result: ProcessResult; readonly status: string }, ProcessError, R1 | R2> =>
+): Effect.Effect<Said & { readonly result: ProcessResult }, ProcessError, R1 | R2> =>
   Effect.gen(function*() {
     const onOutput = options.onOutput
     const stdout = yield* pipes.open
     const stderr = yield* pipes.open
     const status = launch.status ? yield* pipes.open : undefined
+    const report = launch.reportBytes > 0 ? yield* pipes.open : undefined
+    const input = launch.input === undefined ? undefined : yield* pipes.holding(launch.input)
 
     const running = yield* Effect.acquireRelease(
       Effect.gen(function*() {
-        const outputs = status === undefined ? [stdout, stderr] : [stdout, stderr, status]
-        const child = yield* spawned(launch, outputs, launch.token)
+        const child = yield* spawned(launch, input, [stdout, stderr, status, report], launch.token)
         const end = yield* Effect.cached(
           Sweep.sweep(child.identity, { ...manner, byGroup: true, spareLeader: launch.spareLeader })
         )
@@ -174,8 +188,9 @@ export const run = <R1 = never, R2 = never>(
     const out = collector("stdout", options.keepBytes, offer)
     const err = collector("stderr", options.keepBytes, offer)
     const told = OutputRing.make(8192)
-    const tell = (bytes: Buffer) => {
-      told.push(bytes)
+    const reported = OutputRing.make(launch.reportBytes)
+    const into = (ring: OutputRing.OutputRing) => (bytes: Buffer) => {
+      ring.push(bytes)
       return true
     }
     const resume = () => {
@@ -183,13 +198,15 @@ export const run = <R1 = never, R2 = never>(
       stderr.resume(err.push)
     }
     resume()
+    report?.resume(into(reported))
 
     const settle = Effect.gen(function*() {
       const exit = yield* Deferred.await(running.exit)
       const { survivors } = yield* running.end
       stdout.finish(out.push)
       stderr.finish(err.push)
-      status?.finish(tell)
+      status?.finish(into(told))
+      report?.finish(into(reported))
       out.end()
       err.end()
       mailbox.unsafeDone(Exit.void)
@@ -205,8 +222,10 @@ export const run = <R1 = never, R2 = never>(
       }
     })
     const [{ exit, survivors }] = yield* Effect.all([settle, deliver], { concurrency: "unbounded" })
+    const { droppedBytes, head } = reported.capture()
     return {
       result: { exit, survivors, stdout: out.capture(), stderr: err.capture(), notes: [] },
-      status: told.capture().head
+      status: told.capture().head,
+      report: droppedBytes === 0 ? head : undefined
     }
   }).pipe(Effect.scoped)

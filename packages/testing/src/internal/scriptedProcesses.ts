@@ -9,6 +9,7 @@ export const make = (commands: Commands | undefined): {
   readonly running: Effect.Effect<number>
 } => {
   const ran: Array<RanCommand> = []
+  const directories = new Map<string, string>()
   let running = 0
 
   const answer = (command: string, cwd: string): Effect.Effect<CommandResult> => {
@@ -28,25 +29,28 @@ export const make = (commands: Commands | undefined): {
     runner: {
       enforcement: {
         backend: commands === undefined ? "disabled" : "scripted",
+        shell: "bash",
+        fallback: null,
         filesystem: true,
         network: true,
         survivors: true,
         weakened: []
       },
-      run: ({ command, cwd, env = {}, keepBytes, onOutput, onStart }) =>
+      run: ({ command, cwd, env = {}, keepBytes, onOutput, onStart, session }) =>
         commands === undefined
           ? new ProcessError({ reason: "disabled", message: "This sandbox runs no commands: it was given none." })
           : Effect.acquireUseRelease(
             Effect.sync(() => {
               running++
-              return ran.push({ command, cwd, env })
+              return ran.push({ command, cwd, env, ...(session === undefined ? {} : { session }) })
             }),
             (pid) =>
               Effect.gen(function*() {
                 if (onStart !== undefined) {
                   yield* onStart({ pid, startTime: "0", bootId: "scripted", token: `scripted-${pid}` })
                 }
-                const { exitCode = 0, stderr = "", stdout = "" } = yield* answer(command, cwd)
+                const { directory = cwd, exitCode = 0, stderr = "", stdout = "" } = yield* answer(command, cwd)
+                if (session !== undefined) directories.set(session, directory)
                 if (onOutput !== undefined && stdout !== "") yield* onOutput({ stream: "stdout", text: stdout })
                 if (onOutput !== undefined && stderr !== "") yield* onOutput({ stream: "stderr", text: stderr })
                 return {
@@ -62,6 +66,10 @@ export const make = (commands: Commands | undefined): {
                 running--
               })
           ),
+      sessions: {
+        directory: (session) => Effect.sync(() => directories.get(session)),
+        forget: (session) => Effect.sync(() => void directories.delete(session))
+      },
       reap: () => Effect.succeed([])
     }
   }
