@@ -24,7 +24,8 @@ for (const anchor of anchors) {
       Layer.scoped(
         Workspace,
         Effect.gen(function*() {
-          const root = Path.join(yield* temporaryFolder(), "mount")
+          const base = yield* temporaryFolder()
+          const root = Path.join(base, "mount")
           yield* Effect.sync(() => {
             Fs.mkdirSync(root)
             plant(root, seed)
@@ -35,7 +36,8 @@ for (const anchor of anchors) {
             workingDirectory: root,
             deny: DenyRules.defaults,
             allowAbsolute: false,
-            privateFolders: []
+            privateFolders: [],
+            undoFolder: Path.join(base, "undo")
           })
         })
       )

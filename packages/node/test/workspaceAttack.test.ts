@@ -214,7 +214,8 @@ describe.skipIf(process.platform === "win32").each(anchors)("what is no ordinary
         workingDirectory: "/dev",
         deny: DenyRules.defaults,
         allowAbsolute: false,
-        privateFolders: []
+        privateFolders: [],
+        undoFolder: "/dev/shm/capstan-undo"
       })
       expect(yield* refusal(files.read({ path: "zero" }))).toBe("not-a-file")
       expect(yield* refusal(files.write({ path: "null", content: bytes("x") }))).toBe("not-a-file")

@@ -53,7 +53,8 @@ export const ground = (
       workingDirectory: root,
       deny: options.deny ?? DenyRules.defaults,
       allowAbsolute: options.allowAbsolute ?? false,
-      privateFolders: options.privateFolders ?? []
+      privateFolders: options.privateFolders ?? [],
+      undoFolder: Path.join(base, "undo")
     }
     const files = options.anchor === undefined
       ? yield* Workspace.pipe(Effect.provide(NodeWorkspace.layer(settings)))

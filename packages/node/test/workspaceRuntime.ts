@@ -22,7 +22,8 @@ const program = Effect.gen(function*() {
     workingDirectory: root,
     deny: Deny.defaults,
     allowAbsolute: false,
-    privateFolders: []
+    privateFolders: [],
+    undoFolder: `${root}.undo`
   })
   const outcomes = yield* Effect.all([
     outcome("read a closed file", files.read({ path: "closed" })),

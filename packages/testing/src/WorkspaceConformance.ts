@@ -10,6 +10,8 @@ import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import type * as Layer from "effect/Layer"
 import type { Content } from "./FakeSandbox.js"
+import * as FileSetConformance from "./internal/fileSetConformance.js"
+import type { Test } from "./internal/fileSetConformance.js"
 
 /**
  * What a workspace holds at the start of a test: content by path. Relative paths lie below the working directory, which is
@@ -107,13 +109,12 @@ export const suite = <E>(options: {
     describe("lists, moves and removes", () => {
       entries(test)
     })
+    FileSetConformance.cases(test)
     describe("searches", () => {
       searches(test)
     })
   })
 }
-
-type Test = (name: string, seed: Seed, body: Effect.Effect<void, unknown, Workspace>) => void
 
 const decisions = (test: Test): void => {
   test(

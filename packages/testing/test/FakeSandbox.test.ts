@@ -50,14 +50,15 @@ describe("FakeSandbox", () => {
       expect(yield* reason("/shared/a.txt")).toBe("read-only")
       expect(yield* reason("/work/vault/x")).toBe("denied")
       expect(yield* reason("/other/x")).toBe("outside")
-      expect(
-        yield* Effect.map(Effect.flip(files.move({ from: "a.txt", to: "/tmp/a.txt", overwrite: false })), (error) =>
-          error.reason)
-      )
-        .toBe("bad-path")
+      const move = (from: string, to: string) => files.move({ from, to, overwrite: false })
+      expect((yield* Effect.flip(move("folder", "/tmp/folder"))).reason).toBe("bad-path")
+      expect((yield* Effect.flip(move("/shared/a.txt", "/tmp/b.txt"))).reason).toBe("read-only")
+      yield* move("a.txt", "/tmp/a.txt")
+      expect((yield* Effect.flip(files.stat({ path: "a.txt" }))).reason).toBe("not-found")
+      expect((yield* files.stat({ path: "/tmp/a.txt" })).kind).toBe("file")
       expect((yield* files.read({ path: "/shared/a.txt" })).display).toBe("/shared/a.txt")
     }).pipe(Effect.provide(FakeSandbox.layer({
-      files: { "a.txt": "", "/shared/a.txt": "s" },
+      files: { "a.txt": "", "folder/x": "", "/shared/a.txt": "s" },
       workingDirectory: "/work",
       mounts: [
         { name: "workspace", root: "/work", access: "rw" },

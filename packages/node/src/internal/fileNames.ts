@@ -155,7 +155,10 @@ export const files = (gate: Gate, request: FilesRequest): Effect.Effect<FilesRes
               attempt(place, () => {
                 const fresh = describe(gate, place, Chunk.toReadonlyArray(names))
                 const all = [...kept, ...fresh]
-                return { kept: all.length > limit ? all.sort(newestFirst).slice(0, limit) : all, total: total + fresh.length }
+                return {
+                  kept: all.length > limit ? all.sort(newestFirst).slice(0, limit) : all,
+                  total: total + fresh.length
+                }
               })
           ),
           Effect.map(({ kept, total }) => ({ files: kept.sort(newestFirst), total, more: total > limit }))

@@ -210,22 +210,25 @@ const orUndone = (
   changes: Effect.Effect<void, FileError>
 ): Effect.Effect<void, FileError> =>
   Effect.uninterruptibleMask((restore) =>
-    Effect.flatMap(Effect.exit(restore(changes)), (exit) =>
-      Exit.isSuccess(exit) ? Effect.void : Effect.matchEffect(undo(gate, log, key, record), {
-        onSuccess: () =>
-          Effect.failCause(
-            Cause.map(exit.cause, (error) => withMessage(error, "No file was changed: all are as they were before."))
-          ),
-        onFailure: (failed) =>
-          Option.match(Cause.failureOption(exit.cause), {
-            onNone: () => failed,
-            onSome: (error) =>
-              withMessage(
-                error,
-                `Putting back the files written before failed as well: ${failed.message} It is tried again when the session goes on.`
-              )
-          })
-      }))
+    Effect.flatMap(
+      Effect.exit(restore(changes)),
+      (exit) =>
+        Exit.isSuccess(exit) ? Effect.void : Effect.matchEffect(undo(gate, log, key, record), {
+          onSuccess: () =>
+            Effect.failCause(
+              Cause.map(exit.cause, (error) => withMessage(error, "No file was changed: all are as they were before."))
+            ),
+          onFailure: (failed) =>
+            Option.match(Cause.failureOption(exit.cause), {
+              onNone: () => failed,
+              onSome: (error) =>
+                withMessage(
+                  error,
+                  `Putting back the files written before failed as well: ${failed.message} It is tried again when the session goes on.`
+                )
+            })
+        })
+    )
   )
 
 export const settleWriteAll = (gate: Gate, log: UndoLog, key: string): Effect.Effect<Settled, FileError> =>

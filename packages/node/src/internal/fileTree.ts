@@ -201,7 +201,8 @@ export const remove = (
       yield* withFolder(gate, place, (folder) =>
         Effect.zipRight(requireFree(gate, place, folder, place.segments, true), empty(gate, place, folder)))
     }
-    yield* attempt(place, () => takeAway(gate, place, name, kind === "dir"))
+    yield* attempt(place, () =>
+      takeAway(gate, place, name, kind === "dir"))
   })
 
 const removeEntry = (folder: Folder, name: string, isFolder: boolean): void => {

@@ -70,7 +70,8 @@ const judge = (gate: Gate, folder: Folder, file: UndoFile): Remedy => {
   }
   // A file is replaced by renaming the temporary one: as long as that is there, or no second name was made, it was not.
   if (draft !== undefined || backup === undefined || target?.ino === file.before.ino) return "none"
-  const whole = backup.isFile() && backup.size === file.before.size && Math.abs(backup.mtimeMs - file.before.modified) < 1
+  const whole = backup.isFile() && backup.size === file.before.size &&
+    Math.abs(backup.mtimeMs - file.before.modified) < 1
   if (!whole) throw new Swapped(file.path)
   return target !== undefined && isOurs(gate, folder, name, target, file) ? "restore" : "foreign"
 }
@@ -100,9 +101,10 @@ export const takeBack = (gate: Gate, record: UndoRecord): Effect.Effect<void, Fi
   Effect.gen(function*() {
     const remedies = yield* Effect.forEach(record.files, (file) =>
       Effect.map(
-        attempt(asked(file), () =>
-          inFolder(gate, file.root, file.segments.slice(0, -1), (folder) =>
-            judge(gate, folder, file)) ?? "none"),
+        attempt(
+          asked(file),
+          () => inFolder(gate, file.root, file.segments.slice(0, -1), (folder) => judge(gate, folder, file)) ?? "none"
+        ),
         (remedy) => ({ file, remedy })
       ))
     const foreign = remedies.filter(({ remedy }) => remedy === "foreign").map(({ file }) => file)
@@ -116,8 +118,10 @@ export const takeBack = (gate: Gate, record: UndoRecord): Effect.Effect<void, Fi
       )
     }
     for (const { file, remedy } of remedies) {
-      yield* attempt(asked(file), () =>
-        inFolder(gate, file.root, file.segments.slice(0, -1), (folder) => mend(gate, folder, file, remedy)))
+      yield* attempt(
+        asked(file),
+        () => inFolder(gate, file.root, file.segments.slice(0, -1), (folder) => mend(gate, folder, file, remedy))
+      )
     }
     for (const { root, segments } of [...record.folders].reverse()) {
       yield* attempt({ path: segments.join("/"), canonical: "" }, () =>
@@ -125,7 +129,9 @@ export const takeBack = (gate: Gate, record: UndoRecord): Effect.Effect<void, Fi
           try {
             gate.anchor.calls.rmdir(folder.at(segments.at(-1) ?? ""))
           } catch (cause) {
-            if (!isCode(cause, "ENOENT", "ENOTEMPTY", "EEXIST", "ENOTDIR")) throw cause
+            if (!isCode(cause, "ENOENT", "ENOTEMPTY", "EEXIST", "ENOTDIR")) {
+              throw cause
+            }
           }
         }))
     }

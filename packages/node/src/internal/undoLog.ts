@@ -50,7 +50,9 @@ const keptFor = 7 * 24 * 60 * 60 * 1000
  * state changes by one rename.
  */
 export interface UndoLog {
-  readonly find: (key: string) => Effect.Effect<{ readonly state: UndoState; readonly record: UndoRecord } | undefined, FileError>
+  readonly find: (
+    key: string
+  ) => Effect.Effect<{ readonly state: UndoState; readonly record: UndoRecord } | undefined, FileError>
   readonly open: (key: string, record: UndoRecord) => Effect.Effect<void, FileError>
   readonly mark: (key: string, from: UndoState, to: UndoState) => Effect.Effect<void, FileError>
 }

@@ -1,7 +1,14 @@
 /** Searching the files of the fake sandbox. */
 import type { FileError } from "@capstan/core/FileError"
 import * as Glob from "@capstan/core/Glob"
-import type { FileKind, FilesRequest, FilesResult, SearchLine, SearchRequest, SearchResult } from "@capstan/core/Workspace"
+import type {
+  FileKind,
+  FilesRequest,
+  FilesResult,
+  SearchLine,
+  SearchRequest,
+  SearchResult
+} from "@capstan/core/Workspace"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Gate from "./memoryGate.js"
