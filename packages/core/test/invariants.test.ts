@@ -1,135 +1,202 @@
-import { Journal, JournalRecord, Limits, SessionState, Tool, ToolLoop, ToolRegistry } from "@capstan/core"
-import { FakeSandbox, HistoryValidator, ScriptedApproval, ScriptedModel } from "@capstan/testing"
-import { describe, expect, it } from "@effect/vitest"
-import { Effect, FastCheck, Layer, Logger, LogLevel, Ref, Schema } from "effect"
+import * as Journal from "@capstan/core/Journal"
+import type { JournalRecord } from "@capstan/core/JournalRecord"
+import * as Limits from "@capstan/core/Limits"
+import { type ModelRequest } from "@capstan/core/ModelProvider"
+import * as SessionState from "@capstan/core/SessionState"
+import * as ToolCall from "@capstan/core/ToolCall"
+import * as ToolLoop from "@capstan/core/ToolLoop"
+import { CrashPoint, HistoryValidator } from "@capstan/testing"
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect, Exit, Fiber, Schema } from "effect"
+import { type Entry, generated, make, type World } from "./worlds.js"
 
-/** Counts how often a handler ran for each idempotency key. */
-class Runs extends Effect.Service<Runs>()("test/Runs", {
-  effect: Effect.map(Ref.make<ReadonlyArray<string>>([]), (ref) => ({
-    add: (key: string) => Ref.update(ref, (keys) => [...keys, key]),
-    all: Ref.get(ref)
-  }))
-}) {}
+const session = "s"
 
-const tool = (name: string, safety: Safety.Safety, handler: () => Effect.Effect<string, string>) =>
-  Tool.make(name, {
-    description: name,
-    parameters: Schema.Struct({ n: Schema.optional(Schema.Number) }),
-    safety,
-    timeout: "10 millis",
-    handler: (_, call) => Effect.zipRight(Effect.flatMap(Runs, (runs) => runs.add(call.idempotencyKey)), handler())
-  })
+const limits: Limits.Values = { ...Limits.strict, maxToolIterationsPerUserTurn: 4, repeatsBeforeEnd: 100 }
 
-const tools = [
-  tool("read", "read-only", () => Effect.succeed("read")),
-  tool("write", "side-effect", () => Effect.succeed("")),
-  tool("fails", "read-only", () => Effect.fail("no")),
-  tool("throws", "side-effect", () => Effect.die("boom")),
-  tool("hangs", "read-only", () => Effect.never)
-]
-
-const call = FastCheck.record({
-  id: FastCheck.constantFrom("", "a", "b", "call_0", "ünläwful", "x".repeat(60)),
-  name: FastCheck.constantFrom("read", "write", "fails", "throws", "hangs", "nothing", "READ"),
-  raw: FastCheck.constantFrom("{}", "{\"n\":1}", "{\"n\":\"x\"}", "{\"m\":1}", "{", "", "[]", "null")
-})
-
-const batch = FastCheck.array(call, { minLength: 1, maxLength: 10 })
-
-const program = FastCheck.array(
-  FastCheck.record({
-    text: FastCheck.constantFrom("", "thinking about it"),
-    calls: batch,
-    finish: FastCheck.constantFrom("tool-calls", "length")
-  }),
-  { maxLength: 5 }
+const rowsOf = Effect.flatMap(
+  Journal.Journal,
+  (journal) => Effect.catchAll(journal.read({ session }), () => Effect.succeed<ReadonlyArray<Journal.JournalRow>>([]))
 )
 
-const decision = FastCheck.constantFrom(
-  ScriptedApproval.approveAll,
-  ScriptedApproval.denyAll("no"),
-  ScriptedApproval.fail("nobody")
-)
+const fold = (rows: ReadonlyArray<Journal.JournalRow>) =>
+  rows.reduce((state, { record }) => SessionState.step(state, record), SessionState.empty)
 
-const layer = (script: ScriptedModel.Script, approvals: ReadonlyArray<ScriptedApproval.Step>) =>
-  ToolLoop.layer.pipe(
-    Layer.provideMerge(Layer.mergeAll(
-      ScriptedModel.layer(script),
-      ScriptedApproval.layer(approvals),
-      ToolRegistry.layer(tools),
-      Journal.layerMemory,
-      FakeSandbox.layer()
-    )),
-    Layer.provideMerge(Runs.Default),
-    Layer.provide(Logger.minimumLogLevel(LogLevel.None))
-  )
+/** Calls of responses that stand in history, in order. */
+const standingCalls = (rows: ReadonlyArray<Journal.JournalRow>): ReadonlyArray<string> => {
+  const standing: Array<string> = []
+  let received: ReadonlyArray<string> = []
+  for (const { record } of rows) {
+    if (record._tag === "CallReceived") received = [...received, ToolCall.keyOf(record.ref)]
+    if (record._tag === "Responded") standing.push(...received)
+    if (record._tag === "Responded" || record._tag === "Voided") received = []
+  }
+  return standing
+}
 
-const replay = (rows: ReadonlyArray<Journal.JournalRow>) =>
-  rows.reduce((state, row) => SessionState.step(state, row.record), SessionState.empty)
+const settledCalls = (rows: ReadonlyArray<Journal.JournalRow>): ReadonlyArray<string> =>
+  rows.flatMap(({ record }) => record._tag === "Settled" ? [ToolCall.keyOf(record.ref)] : [])
 
-describe("whatever a model says", () => {
-  it.live.prop(
-    "each call gets one result, in order, at most one run, and every request is valid",
-    { program, approvals: FastCheck.array(decision, { minLength: 5, maxLength: 5 }) },
-    ({ approvals, program }) =>
-      Effect.gen(function*() {
-        const result = yield* ToolLoop.run({ session: "s", message: "go" })
-        const rows = yield* Effect.flatMap(Journal.Journal, (journal) => journal.read({ session: "s" }))
+const isRecord = (entry: Entry | undefined, tag: JournalRecord["_tag"], key: string): boolean =>
+  entry?._tag === "Wrote" && entry.record._tag === tag && "ref" in entry.record &&
+  ToolCall.keyOf(entry.record.ref) === key
 
-        const received = rows.flatMap(({ record }) =>
-          record._tag === "CallReceived" ? [JSON.stringify(record.ref)] : []
+/** 1, 9: every call that stands in history has exactly one result. */
+const oneResultEach = (rows: ReadonlyArray<Journal.JournalRow>): void => {
+  assert.deepStrictEqual([...settledCalls(rows)].sort(), [...standingCalls(rows)].sort())
+}
+
+/** 3: a handler runs at most once per call. */
+const atMostOnce = (log: ReadonlyArray<Entry>): void => {
+  const ran = log.flatMap((entry) => entry._tag === "Started" ? [entry.key] : [])
+  assert.deepStrictEqual(ran, [...new Set(ran)])
+}
+
+/** 4: the intent is written before the handler starts, the result before the next stage starts and the model is asked. */
+const journaledFirst = (log: ReadonlyArray<Entry>): void => {
+  log.forEach((entry, i) => {
+    const before = log.slice(0, i)
+    if (entry._tag === "Started") {
+      assert.isTrue(before.some((earlier) => isRecord(earlier, "Intent", entry.key)), `${entry.key} ran unjournaled`)
+      const alone = entry.safety !== "read-only"
+      for (const earlier of before) {
+        if (earlier._tag !== "Started" || (!alone && earlier.safety === "read-only")) continue
+        const settled = before.some((one) => isRecord(one, "Settled", earlier.key))
+        assert.isTrue(settled, `${entry.key} started before ${earlier.key} was journaled`)
+      }
+    }
+    if (entry._tag === "Requested") {
+      for (const earlier of before) {
+        if (earlier._tag !== "Started") continue
+        assert.isTrue(
+          before.some((one) => isRecord(one, "Settled", earlier.key)),
+          `asked before ${earlier.key} was there`
         )
-        const settled = rows.flatMap(({ record }) => record._tag === "Settled" ? [JSON.stringify(record.ref)] : [])
-        expect([...settled].sort()).toEqual([...received].sort())
-        expect(result.calls.map(({ ref }) => JSON.stringify(ref))).toEqual(received)
+      }
+    }
+  })
+}
 
-        const runs = yield* Effect.flatMap(Runs, (runs) => runs.all)
-        expect(new Set(runs).size).toBe(runs.length)
+/** 5: no handler of a batch runs before its questions are answered. */
+const askedFirst = (log: ReadonlyArray<Entry>): void => {
+  let open: string | undefined
+  for (const entry of log) {
+    if (entry._tag === "Asked") open = entry.batch
+    if (entry._tag === "Answered") open = undefined
+    if (entry._tag === "Started") assert.notStrictEqual(entry.key.split(".").slice(0, 2).join("."), open)
+  }
+}
 
-        const intents = rows.flatMap(({ record }) => record._tag === "Intent" ? [record.ref] : [])
-        expect(intents).toHaveLength(runs.length)
+/** 2, 7: every request is valid for every provider, reasoning of another one left out. */
+const validRequests = (requests: ReadonlyArray<ModelRequest & { readonly provider: string }>): void => {
+  for (const request of requests) {
+    for (const dialect of HistoryValidator.dialects) {
+      assert.strictEqual(HistoryValidator.toText(HistoryValidator.validateRequest(request, dialect)), "")
+    }
+  }
+}
 
-        const messages = replay(rows).messages
-        for (const dialect of HistoryValidator.dialects) {
-          expect(HistoryValidator.toText(HistoryValidator.validate(messages, dialect))).toBe("")
-        }
-        const requests = yield* ScriptedModel.requests
-        const last = requests.at(-1)
-        expect(messages.slice(0, last?.messages.length)).toEqual(last?.messages)
-      }).pipe(
-        Effect.provide(layer([
-          ...program.map(({ calls, finish, text }) =>
-            ScriptedModel.raw({ calls, text, finish: finish === "length" ? "length" : "tool-calls" })
-          ),
-          ScriptedModel.text("done"),
-          ScriptedModel.text("done")
-        ], approvals)),
-        Effect.provideService(Limits.Limits, {
-          ...Limits.strict,
-          maxToolIterationsPerUserTurn: 6,
-          repeatsBeforeEnd: 100
-        })
-      ),
-    { fastCheck: { numRuns: 40 } }
+/** 10: what a model was sent is what the journal says. */
+const sentIsStored = (rows: ReadonlyArray<Journal.JournalRow>, requests: ReadonlyArray<ModelRequest>): void => {
+  const stored = fold(rows).messages
+  const last = requests.at(-1)?.messages ?? []
+  assert.deepStrictEqual(stored.slice(0, last.length), last)
+}
+
+const holds = (world: World, rows: ReadonlyArray<Journal.JournalRow>): void => {
+  oneResultEach(rows)
+  atMostOnce(world.log)
+  journaledFirst(world.log)
+  askedFirst(world.log)
+  validRequests(world.requests)
+  sentIsStored(rows, world.requests)
+  assert.strictEqual(world.running(), 0)
+}
+
+const turns = (world: World) =>
+  Effect.forEach(world.program.turns, ({ model }, turn) => ToolLoop.run({ session, message: `turn ${turn}`, model }))
+
+describe("whatever a model says, and whoever answers", () => {
+  it.live.prop(
+    "every turn ends, each call has one result, nothing runs twice, unasked or unjournaled, and every request is valid",
+    { program: generated },
+    ({ program }) => {
+      const world = make(program)
+      return Effect.gen(function*() {
+        const results = yield* turns(world)
+        const rows = yield* rowsOf
+        holds(world, rows)
+        assert.deepStrictEqual(
+          results.flatMap(({ calls }) => calls.map(({ ref }) => ToolCall.keyOf(ref))),
+          standingCalls(rows)
+        )
+      }).pipe(Effect.provide(world.layer([])), Effect.provideService(Limits.Limits, limits))
+    },
+    { fastCheck: { numRuns: 50 } }
   )
 
-  it.effect.prop(
-    "records survive their way through the store",
-    { program },
-    ({ program }) =>
-      Effect.sync(() => {
-        const encode = Schema.encodeSync(Schema.parseJson(JournalRecord.JournalRecord))
-        const decode = Schema.decodeSync(Schema.parseJson(JournalRecord.JournalRecord))
-        for (const { calls } of program) {
-          for (const [position, { id, name, raw }] of calls.entries()) {
-            const record: JournalRecord.JournalRecord = {
-              _tag: "CallReceived",
-              ref: { turn: 0, iteration: 0, position },
-              call: { id, name, raw, arguments: null, malformed: "x", repairs: [] }
-            }
-            expect(decode(encode(record))).toEqual(record)
-          }
+  it.live.prop(
+    "a turn that is cancelled after any record leaves nothing running and goes on as one that was not",
+    { program: generated, place: Schema.Int.pipe(Schema.between(1, 40)) },
+    ({ place, program }) => {
+      const world = make(program)
+      return Effect.gen(function*() {
+        const reached = yield* Deferred.make<void>()
+        const layer = world.layer([CrashPoint.after(place, Deferred.succeed(reached, undefined))])
+        yield* Effect.gen(function*() {
+          const fiber = yield* Effect.fork(turns(world))
+          yield* Effect.race(Deferred.await(reached), Fiber.await(fiber))
+          yield* Fiber.interrupt(fiber)
+          assert.strictEqual(world.running(), 0)
+          oneResultEach(yield* rowsOf)
+          assert.isNull(fold(yield* rowsOf).open)
+          const result = yield* ToolLoop.run({ session, message: "and now?" })
+          assert.include(["answered", "iterations", "refused"], result.end)
+          holds(world, yield* rowsOf)
+        }).pipe(Effect.provide(layer))
+      }).pipe(Effect.provideService(Limits.Limits, limits))
+    },
+    { fastCheck: { numRuns: 50 } }
+  )
+
+  it.live.prop(
+    "a journal that fails at any record ends the run, and the session goes on with the truth about each call",
+    {
+      program: generated,
+      place: Schema.Int.pipe(Schema.between(1, 40)),
+      choice: Schema.Literal("partial", "discard")
+    },
+    ({ choice, place, program }) => {
+      const world = make(program)
+      return Effect.gen(function*() {
+        const broke = yield* Effect.exit(turns(world))
+        if (Exit.isSuccess(broke)) return holds(world, yield* rowsOf)
+        const before = yield* rowsOf
+        const ran = world.log.filter((entry) => entry._tag === "Started").length
+        yield* Effect.ignore(ToolLoop.recover({ session, choice }))
+        assert.strictEqual(world.log.filter((entry) => entry._tag === "Started").length, ran, "recovery ran a handler")
+        const open = fold(yield* rowsOf).open
+        yield* ToolLoop.run({ session, ...(open === null ? { message: "and now?" } : {}) })
+        const after = yield* rowsOf
+        assert.deepStrictEqual(after.slice(0, before.length), before)
+        oneResultEach(after)
+        atMostOnce(world.log)
+        validRequests(world.requests)
+        sentIsStored(after, world.requests)
+        for (const { record } of after) {
+          if (record._tag !== "Settled" || record.outcome._tag !== "Unknown") continue
+          const { ref } = record
+          const started = before.some((row) =>
+            row.record._tag === "Intent" && ToolCall.keyOf(row.record.ref) === ToolCall.keyOf(ref)
+          )
+          const { failure } = record.outcome
+          assert.deepStrictEqual(failure._tag === "Unknown" && failure.details.started, started)
         }
-      })
+      }).pipe(
+        Effect.provide(world.layer([CrashPoint.before(place, CrashPoint.fail())])),
+        Effect.provideService(Limits.Limits, limits)
+      )
+    },
+    { fastCheck: { numRuns: 50 } }
   )
 })
