@@ -75,8 +75,10 @@ export const coreLayers = [
   {
     name: "steps",
     modules: [
+      "Audit",
       "Batch",
       "CallAssembly",
+      "CallStatistics",
       "Conversation",
       "DurableStep",
       "LiveSession",
@@ -85,7 +87,9 @@ export const coreLayers = [
       "ModelStream",
       "ModelTimeouts",
       "ModelTurn",
+      "RecordedCall",
       "Recovery",
+      "Replay",
       "SessionState",
       "ToolExecutor",
       "ToolPlan",

@@ -114,24 +114,32 @@ const reasons: { readonly [End in TurnEnd]: string | null } = {
 const end = (environment: Environment, end: TurnEnd): Effect.Effect<TurnResult, Failure> =>
   Effect.suspend(() => {
     const { emit, session } = environment
-    const state = session.state()
     const turn = turnOf(environment)
-    const result: TurnResult = {
-      session: session.id,
-      turn,
-      text: state.open?.text ?? "",
-      calls: Chunk.toReadonlyArray(state.open?.calls ?? Chunk.empty()),
-      pending: SessionState.unsettled(state).map(({ call, ref }) => ({ ref, call })),
-      usage: state.open?.spent.usage ?? Usage.zero,
-      cost: state.open?.spent.cost ?? null,
-      end,
-      reason: reasons[end]
-    }
+    const result = resultOf(session.state(), { session: session.id, end, reason: reasons[end] })
     return session.commit([{ _tag: "TurnEnded", turn, end, reason: reasons[end], millis: 0 }]).pipe(
       Effect.zipRight(emit(Event.Final({ result }))),
       Effect.as(result)
     )
   })
+
+/**
+ * What the latest turn of a session came to when it ended so; `state` is that before its `TurnEnded`.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const resultOf = (
+  state: SessionState.SessionState,
+  ended: Pick<TurnResult, "session" | "end" | "reason">
+): TurnResult => ({
+  ...ended,
+  turn: state.turns - 1,
+  text: state.open?.text ?? "",
+  calls: Chunk.toReadonlyArray(state.open?.calls ?? Chunk.empty()),
+  pending: SessionState.unsettled(state).map(({ call, ref }) => ({ ref, call })),
+  usage: state.open?.spent.usage ?? Usage.zero,
+  cost: state.open?.spent.cost ?? null
+})
 
 /**
  * What the calls of the next batch are run with.
