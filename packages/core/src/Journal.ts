@@ -30,7 +30,8 @@ export interface JournalRow {
 
 /**
  * A session in a listing. `project` is the canonical root that it belongs to, `title` the beginning of its first message,
- * times in milliseconds since the epoch.
+ * times in milliseconds since the epoch. `last` is its latest record (null: none, or one that cannot be read), `isOpen`
+ * whether a process drives it now: with a last record other than `TurnEnded` and nobody who drives it, it was cut off.
  *
  * @since 0.1.0
  * @category models
@@ -42,6 +43,8 @@ export interface SessionInfo {
   readonly created: number
   readonly updated: number
   readonly records: number
+  readonly last: JournalRecord | null
+  readonly isOpen: boolean
 }
 
 /**
@@ -208,7 +211,9 @@ export const layerMemory: Layer.Layer<Journal> = Layer.sync(Journal, () => {
             title: titleOf(session.rows.map((row) => row.record)) ?? "",
             created: session.info.created,
             updated: session.rows.at(-1)?.at ?? session.info.created,
-            records: session.rows.length
+            records: session.rows.length,
+            last: session.rows.at(-1)?.record ?? null,
+            isOpen: session.held
           }))
           .sort((a, b) => b.updated - a.updated)
       ),

@@ -14,7 +14,7 @@ import * as Layer from "effect/Layer"
 import { createHmac } from "node:crypto"
 import * as HashChain from "./HashChain.js"
 import { fromSql, patiently } from "./internal/failures.js"
-import { acquire } from "./internal/lease.js"
+import { acquire, isHeld, timeOf } from "./internal/lease.js"
 import * as openSession from "./internal/openSession.js"
 import { type StoredRow, toRow } from "./internal/rows.js"
 import * as tables from "./internal/tables.js"
@@ -40,6 +40,14 @@ interface SessionRow {
   readonly created: number | string
   readonly updated: number | string
   readonly records: number | string
+  readonly owner: string | null
+  readonly beat: number | string
+  readonly now: number | string
+  readonly seq: number | string | null
+  readonly at: number | string
+  readonly version: number
+  readonly kind: string
+  readonly payload: Uint8Array
 }
 
 interface ChainRow {
@@ -92,11 +100,23 @@ const make = (options: Options) =>
       return yield* Effect.forEach(rows, toRow(session))
     })
 
-    const sessions = Effect.fn("SqlJournal.sessions")(({ project }: { readonly project: string | undefined }) => {
-      const within = project === undefined ? sql`true` : sql`project = ${project}`
-      const listed = sql<SessionRow>`select id, project, title, created, updated, records from capstan_session
-        where ${within} order by updated desc, key desc`
-      return Effect.map(waiting(Effect.mapError(listed, fromSql)), (rows) => rows.map(toInfo))
+    const infoOf = (row: SessionRow): Effect.Effect<SessionInfo> =>
+      Effect.all({
+        last: row.seq === null ? Effect.succeed(null) : toRow(row.id)({ ...row, seq: row.seq }).pipe(
+          Effect.map(({ record }) => record),
+          Effect.orElseSucceed(() => null)
+        ),
+        isOpen: isHeld(row, self, expiry)
+      }).pipe(Effect.map((known) => ({ ...toInfo(row), ...known })))
+
+    const sessions = Effect.fn("SqlJournal.sessions")(function*({ project }: { readonly project: string | undefined }) {
+      const within = project === undefined ? sql`true` : sql`s.project = ${project}`
+      const time = timeOf(sql, yield* Effect.clockWith((clock) => clock.currentTimeMillis))
+      const listed = sql<SessionRow>`select s.id, s.project, s.title, s.created, s.updated, s.records, s.owner, s.beat,
+          ${time} as now, j.seq, j.at, j.version, j.kind, j.payload
+        from capstan_session s left join capstan_journal j on j.session = s.key and j.seq = s.records
+        where ${within} order by s.updated desc, s.key desc`
+      return yield* Effect.forEach(yield* waiting(Effect.mapError(listed, fromSql)), infoOf)
     })
 
     return {
@@ -121,7 +141,7 @@ const find = (sql: SqlClient.SqlClient, session: string) =>
 const notFound = (session: string) =>
   new JournalError({ reason: "not-found", message: `There is no session ${session}.` })
 
-const toInfo = (row: SessionRow): SessionInfo => ({
+const toInfo = (row: SessionRow): Omit<SessionInfo, "isOpen" | "last"> => ({
   id: row.id,
   project: row.project,
   title: row.title ?? "",

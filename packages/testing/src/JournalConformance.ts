@@ -307,12 +307,30 @@ export const suite = <E>({ layer, name }: {
         yield* write("b", "/two", [])
         yield* write("c", "/one", [turnStarted(1, "x".repeat(100))])
         yield* write("a", "/one", [turnStarted(2, "second message")])
-        const a = { id: "a", project: "/one", title: "first message", created: 1000, updated: 4000, records: 3 }
-        const b = { id: "b", project: "/two", title: "", created: 2000, updated: 2000, records: 0 }
-        const c = { id: "c", project: "/one", title: `${"x".repeat(79)}…`, created: 3000, updated: 3000, records: 1 }
+        const at = (created: number, updated: number) => ({ created, updated, isOpen: false })
+        const a = {
+          ...at(1000, 4000),
+          id: "a",
+          project: "/one",
+          title: "first message",
+          records: 3,
+          last: turnStarted(2, "second message")
+        }
+        const b = { ...at(2000, 2000), id: "b", project: "/two", title: "", records: 0, last: null }
+        const c = {
+          ...at(3000, 3000),
+          id: "c",
+          project: "/one",
+          title: `${"x".repeat(79)}…`,
+          records: 1,
+          last: turnStarted(1, "x".repeat(100))
+        }
         assert.deepStrictEqual(yield* journal.sessions({ project: undefined }), [a, c, b])
         assert.deepStrictEqual(yield* journal.sessions({ project: "/one" }), [a, c])
         assert.deepStrictEqual(yield* journal.sessions({ project: "/nowhere" }), [])
+        const driven = (yield* Effect.scoped(Effect.zipRight(open("b", "/two"), journal.sessions({ project: "/two" }))))
+          .at(0)
+        assert.strictEqual(driven?.isOpen, true)
       }).pipe(Effect.provide(layer)))
 
     it.effect("makes the same fingerprint of the same text only", () =>

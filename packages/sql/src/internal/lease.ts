@@ -107,8 +107,14 @@ export const acquire = (options: {
     }
   })
 
+type Held = Pick<SessionRow, "beat" | "now" | "owner">
+
+/** Whether somebody who may still live has the session open. */
+export const isHeld = (row: Held, self: LeaseOwner.LeaseOwner, expiry: Duration.Duration): Effect.Effect<boolean> =>
+  Effect.map(judge({ row, session: "", self, expiry }), Option.isSome)
+
 const judge = ({ expiry, row, self, session }: {
-  readonly row: SessionRow
+  readonly row: Held
   readonly session: string
   readonly self: LeaseOwner.LeaseOwner
   readonly expiry: Duration.Duration
