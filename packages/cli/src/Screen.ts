@@ -5,7 +5,7 @@
  */
 import type { Event } from "@capstan/core/Event"
 import type { Redactor } from "@capstan/core/Redaction"
-import { type CallRef, keyOf, type ToolCall } from "@capstan/core/ToolCall"
+import { type CallRef, keyOf } from "@capstan/core/ToolCall"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -39,8 +39,8 @@ export interface ScreenOptions {
 /**
  * Shows a turn. `show` takes its events in order, `Final` last, also of a turn that was cancelled. `note` is a line of the
  * program's own. `exclusive` gives the terminal to somebody else, once everything up to the question about `after` is
- * shown; the time until it comes back counts as waiting. `callOf` is a call of the current batch, as the model wrote it;
- * `origin` says which model is at work.
+ * shown; the time until it comes back counts as waiting. `origin` says which model is at
+ * work.
  *
  * @since 0.1.0
  * @category services
@@ -52,7 +52,6 @@ export class Screen extends Context.Tag("@capstan/cli/Screen")<Screen, {
     readonly after?: CallRef
     readonly use: Effect.Effect<A, E, R>
   }) => Effect.Effect<A, E, R>
-  readonly callOf: (ref: CallRef) => Effect.Effect<ToolCall | undefined>
   readonly origin: Effect.Effect<string>
 }>() {}
 
@@ -105,7 +104,6 @@ export const make = (options: ScreenOptions): Effect.Effect<Screen["Type"], neve
             Effect.suspend(() => apply([{ ...state, waited: state.waited + now - start }, []])))
           return yield* Effect.ensuring(output.lent(use), resume)
         }),
-      callOf: (ref) => Effect.sync(() => state.calls.find((call) => keyOf(call.ref) === keyOf(ref))?.call),
       origin: Effect.sync(() => state.model)
     })
   })

@@ -150,12 +150,12 @@ const batch = (
   questions: ReadonlyArray<Approval.Question>
 ): Effect.Effect<ReadonlyArray<Given> | DenyAll | undefined> =>
   Effect.gen(function*() {
-    const entries = yield* Effect.forEach(questions, (question) => entryOf(asker, question))
+    const entries = questions.map((question) => entryOf(asker, question))
     const key = yield* pressed(asker, [
       { key: "y", says: `yes to all ${questions.length}` },
       { key: "n", says: "no to all" },
       { key: "c", says: "choose each" },
-      ...(entries.some((entry) => entry !== undefined) ? [{ key: "a", says: "always in this session" } as const] : []),
+      ...(entries.some((entry) => entry !== undefined) ? [always] : []),
       { key: "r", says: "no to all, and say why" },
       ...(view.isCut(questions) ? [showAll] : [])
     ])
@@ -172,28 +172,27 @@ const batch = (
         return yield* viewAll(asker, questions)
       case "c":
         return yield* chosen(asker, questions, questions.map(() => undefined))
-      case "a":
-        return (yield* confirmed(asker, entries.filter((entry) => entry !== undefined)))
-          ? yield* chosen(asker, questions, entries)
-          : undefined
+      case "a": {
+        const scope = yield* scoped(asker, entries.filter((entry) => entry !== undefined), scopes)
+        return scope === "n" ? undefined : yield* chosen(
+          asker,
+          questions,
+          entries.map((entry) => entry === undefined ? undefined : allowed(entry, scope))
+        )
+      }
     }
   })
 
-/** Each question by itself, where no entry answers it. */
+/** Each question by itself, where its answer is not known. */
 const chosen = (
   asker: Asker,
   questions: ReadonlyArray<Approval.Question>,
-  entries: ReadonlyArray<string | undefined>
+  known: ReadonlyArray<Approval.Answer | undefined>
 ): Effect.Effect<ReadonlyArray<Given> | undefined> =>
   Effect.gen(function*() {
     const answers: Array<Given> = []
     for (const [index, question] of questions.entries()) {
-      const entry = entries[index]
-      if (entry !== undefined) {
-        answers.push(given(question, { _tag: "Always", entry, scope: "session" }))
-        continue
-      }
-      let answer: Approval.Answer | undefined
+      let answer = known[index]
       while (answer === undefined) {
         yield* show(asker, (columns) => view.again(question, index, questions.length, columns))
         answer = yield* one(asker, question, [question])
@@ -210,14 +209,12 @@ const one = (
   shown: ReadonlyArray<Approval.Question>
 ): Effect.Effect<Approval.Answer | undefined> =>
   Effect.gen(function*() {
-    const entry = yield* entryOf(asker, question)
-    const call = yield* asker.screen.callOf(question.ref)
-    const args = call?.arguments ?? undefined
+    const entry = entryOf(asker, question)
     const key = yield* pressed(asker, [
       { key: "y", says: "yes" },
       { key: "n", says: "no" },
-      ...(entry === undefined ? [] : [{ key: "a", says: "always in this session" } as const]),
-      ...(args === undefined ? [] : [{ key: "e", says: "edit" } as const]),
+      ...(entry === undefined ? [] : [always]),
+      { key: "e", says: "edit" },
       { key: "r", says: "no, and say why" },
       ...(view.isCut(shown) ? [showAll] : [])
     ])
@@ -233,44 +230,49 @@ const one = (
       case "v":
         return yield* viewAll(asker, shown)
       case "a":
-        return entry === undefined ? undefined : yield* always(asker, entry)
+        return entry === undefined ? undefined : yield* permit(asker, entry)
       case "e":
-        return args === undefined ? undefined : yield* edit(asker, args)
+        return yield* edit(asker, question.arguments)
     }
   })
 
+const always = { key: "a", says: "always…" } as const
+
+const scopes = [
+  { key: "t", says: "until this turn ends" },
+  { key: "s", says: "in this session" },
+  { key: "p", says: "in this project" }
+] as const
+
+type ScopeKey = (typeof scopes)[number]["key"]
+
+const scopeOf: { readonly [Key in ScopeKey]: Approval.Scope } = { t: "turn", s: "session", p: "project" }
+
+const allowed = (entry: string, key: ScopeKey): Approval.Answer => ({ _tag: "Always", entry, scope: scopeOf[key] })
+
 /** An entry that holds a secret would carry it into every later look at the list. */
-const entryOf = (asker: Asker, question: Approval.Question): Effect.Effect<string | undefined> =>
-  Effect.map(asker.screen.callOf(question.ref), (call) => {
-    const entry = view.entryOf(question, call)
-    return entry === undefined || asker.redactor.redact(entry) !== entry ? undefined : entry
-  })
+const entryOf = ({ redactor }: Asker, question: Approval.Question): string | undefined => {
+  const entry = view.entryOf(question)
+  return entry === undefined || redactor.containsMarker(entry) || redactor.redact(entry) !== entry ? undefined : entry
+}
 
-const announce = (asker: Asker, entries: ReadonlyArray<string>): Effect.Effect<void> =>
-  Effect.zipRight(
-    say(asker, "From now on in this session this runs without a question:", "yellow"),
-    show(asker, (columns) => view.quoted(entries.join("\n"), columns))
+const scoped = <const Key extends string>(
+  asker: Asker,
+  entries: ReadonlyArray<string>,
+  choices: ReadonlyArray<{ readonly key: Key; readonly says: string }>
+): Effect.Effect<Key | "n"> =>
+  say(asker, "From now on this runs without a question:", "yellow").pipe(
+    Effect.zipRight(show(asker, (columns) => view.quoted(entries.join("\n"), columns))),
+    Effect.zipRight(pressed<Key | "n">(asker, [...choices, { key: "n", says: "back" }]))
   )
 
-const confirmed = (asker: Asker, entries: ReadonlyArray<string>): Effect.Effect<boolean> =>
-  announce(asker, entries).pipe(
-    Effect.zipRight(pressed(asker, [{ key: "y", says: "yes" }, { key: "n", says: "back" }])),
-    Effect.map((key) => key === "y")
-  )
-
-const always = (asker: Asker, entry: string): Effect.Effect<Approval.Answer | undefined> =>
+const permit = (asker: Asker, entry: string): Effect.Effect<Approval.Answer | undefined> =>
   Effect.gen(function*() {
-    yield* announce(asker, [entry])
-    const key = yield* pressed(asker, [
-      { key: "y", says: "yes" },
-      { key: "e", says: "change it" },
-      { key: "n", says: "back" }
-    ])
+    const key = yield* scoped(asker, [entry], [...scopes, { key: "e", says: "change it" } as const])
     if (key === "n") return undefined
-    const changed = key === "y" ? entry : yield* lineOf(asker, "Allow: ", entry)
-    if (changed === undefined || changed === "") return undefined
-    const answer: Approval.Answer = { _tag: "Always", entry: changed, scope: "session" }
-    return answer
+    if (key !== "e") return allowed(entry, key)
+    const changed = yield* lineOf(asker, "Allow: ", entry)
+    return changed === undefined || changed === "" ? undefined : yield* permit(asker, changed)
   })
 
 const edit = (

@@ -29,12 +29,14 @@ const edit = question(1, {
   summary: "Edit src/a.ts",
   detail: "src/a.ts",
   preview: "--- src/a.ts\n+++ src/a.ts\n@@ -1,1 +1,1 @@\n-one\n+two\n",
+  arguments: { path: "src/a.ts", old_text: "one", new_text: "two" },
   risk: "medium"
 })
 
 const dangerous = question(2, {
   summary: "Run rm",
   detail: "rm -rf build; ls",
+  arguments: { command: "rm -rf build; ls" },
   mustAsk: true,
   warnings: ["It deletes."]
 })
@@ -86,6 +88,24 @@ describe("one call", () => {
       ) assert.include(text, part)
     }))
 
+  it.effect("says on whose behalf it is asked, and breaks warnings at words", () =>
+    Effect.gen(function*() {
+      const warning = "The sandbox of this system is not there, so the command sees everything that you see."
+      const { text } = yield* asked(
+        [question(0, { origin: "small-model, for session 01ABC\n[y] yes", warnings: [warning] })],
+        [key("y")],
+        40
+      )
+      assert.include(
+        text.replace(/\s+/g, " "),
+        "Asked for by small-model, for session 01ABC [y] yes (turn 1, answer 1)"
+      )
+      assert.match(
+        text,
+        /^ {2}! The sandbox of this system is not ?\n {4}there, so the command sees ?\n {4}everything that you see\.$/m
+      )
+    }))
+
   it.effect("is denied with a reason", () =>
     Effect.gen(function*() {
       const why = yield* asked([npmTest], [key("r"), line("  keep it ")])
@@ -98,22 +118,23 @@ describe("one call", () => {
 
   it.effect("is allowed always, by the narrowest entry, which is shown first", () =>
     Effect.gen(function*() {
-      const command = yield* asked([npmTest], [key("a"), key("y")])
+      const command = yield* asked([npmTest], [key("a"), key("s")])
       assert.deepStrictEqual(
         command.decision,
         answers([0, { _tag: "Always", entry: "run_command(npm test)", scope: "session" }])
       )
       assert.include(command.text, "  │ run_command(npm test)\n")
-      const file = yield* asked([edit], [key("a"), key("y")])
+      const file = yield* asked([edit], [key("a"), key("p")])
       assert.deepStrictEqual(
         file.decision,
-        answers([1, { _tag: "Always", entry: "edit_file(src/**)", scope: "session" }])
+        answers([1, { _tag: "Always", entry: "edit_file(src/**)", scope: "project" }])
       )
-      const changed = yield* asked([edit], [key("a"), key("e"), line("edit_file(src/a.ts)")])
+      const changed = yield* asked([edit], [key("a"), key("e"), line("edit_file(src/a.ts)"), key("t")])
       assert.deepStrictEqual(
         changed.decision,
-        answers([1, { _tag: "Always", entry: "edit_file(src/a.ts)", scope: "session" }])
+        answers([1, { _tag: "Always", entry: "edit_file(src/a.ts)", scope: "turn" }])
       )
+      assert.include(changed.text, "  │ edit_file(src/a.ts)\n[t] until this turn ends")
       assert.deepStrictEqual(changed.terminal.offered(), ["edit_file(src/**)"])
       const back = yield* asked([npmTest], [key("a"), key("n"), key("n")])
       assert.deepStrictEqual(back.decision, answers([0, { _tag: "Deny", reason: null }]))
@@ -122,7 +143,7 @@ describe("one call", () => {
   it.effect("that must be asked every time cannot be allowed always", () =>
     Effect.gen(function*() {
       const { decision, text } = yield* asked([dangerous], [key("a"), key("n")])
-      assert.notInclude(text, "always in this session")
+      assert.notInclude(text, "always…")
       assert.include(text, "asked every time")
       assert.deepStrictEqual(decision, answers([2, { _tag: "Deny", reason: null }]))
     }))
@@ -195,7 +216,7 @@ describe("several calls", () => {
 
   it.effect("are allowed always where that can be; the rest is asked about", () =>
     Effect.gen(function*() {
-      const { decision, text } = yield* asked(all, [key("a"), key("y"), key("n")])
+      const { decision, text } = yield* asked(all, [key("a"), key("s"), key("n")])
       assert.include(text, "  │ run_command(npm test)\n  │ edit_file(src/**)\n")
       assert.deepStrictEqual(
         decision,
@@ -227,21 +248,11 @@ describe("what a model wrote", () => {
 
   it.effect("is no list entry if it chains, hides something or holds a secret", () =>
     Effect.gen(function*() {
-      const offered = (command: string) => {
-        const terminal = FakeTerminal.make({ input: [key("y")] })
-        return Effect.gen(function*() {
-          const screen = yield* Screen
-          const prompt = yield* TerminalApproval.make({ redactor: Redaction.patternsOnly })
-          yield* Effect.forEach([
-            started,
-            iteration(),
-            received(0, "run_command", { command }),
-            Events.ApprovalAsked({ questions: [npmTest] })
-          ], screen.show)
-          yield* prompt({ session: "s1", questions: [npmTest] })
-          return terminal.stdout().includes("always in this session")
-        }).pipe(Effect.provide(FakeTerminal.screen({ live: true })), Effect.provide(terminal.layer))
-      }
+      const offered = (command: string) =>
+        Effect.map(
+          asked([question(0, { arguments: { command } })], [key("y")]),
+          ({ text }) => text.includes("always…")
+        )
       assert.isTrue(yield* offered("npm test"))
       for (
         const command of [

@@ -45,6 +45,8 @@ export const question = (position: number, options: Partial<Question> = {}): Que
   summary: "Run npm test",
   detail: "npm test",
   preview: null,
+  arguments: { command: "npm test" },
+  origin: "",
   risk: "high",
   mustAsk: false,
   warnings: [],

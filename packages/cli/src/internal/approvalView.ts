@@ -5,7 +5,6 @@
 import type { Question } from "@capstan/core/Approval"
 import type { Risk } from "@capstan/core/Assessment"
 import * as Sanitiser from "@capstan/core/Sanitiser"
-import type { ToolCall } from "@capstan/core/ToolCall"
 import * as Diff from "../Diff.js"
 import { count } from "./callLines.js"
 import { type Line, lineWidth, render, span, type Style, wrap } from "./styledLine.js"
@@ -31,6 +30,8 @@ const behindBar = (lines: ReadonlyArray<Line>, all: boolean): ReadonlyArray<Line
     ...(hidden === 0 ? [] : [[...bar, span(`… ${count(hidden)} lines are not shown; v shows all`, "magenta")]])
   ]
 }
+
+const oneLine = (text: string): string => Sanitiser.escapeInvisible(text.replace(/\s*\n\s*/g, " "))
 
 const textLines = (text: string): ReadonlyArray<Line> => text.replace(/\n$/, "").split("\n").map(marked)
 
@@ -62,7 +63,7 @@ const laidOut = (lines: ReadonlyArray<Line>, columns: number): string =>
   lines.flatMap((line) => {
     const [first] = line
     const hanging = first?.text === bar[0]?.text ? bar : first?.text === "  ! " ? [span("    ")] : []
-    return wrap(line, { columns, hanging })
+    return wrap(line, { columns, hanging, words: hanging !== bar })
   }).map((line) => `${render(line, true)}\n`).join("")
 
 /** The whole question; `all`: with nothing left out. */
@@ -77,7 +78,7 @@ export const request = (
   return laidOut([
     [],
     heading(of === 1 ? "Approval needed" : `Approval needed for ${of} calls`, columns),
-    [span(`Asked for by ${Sanitiser.escapeInvisible(origin)} (${where})`, "dim")],
+    [span(`Asked for by ${oneLine(first?.origin === "" ? origin : first?.origin ?? origin)} (${where})`, "dim")],
     ...questions.flatMap((question, index) => [
       ...(of === 1 ? [] : [[], [span(`Call ${index + 1} of ${of}`, "yellow")]]),
       ...questionLines(question, all)
@@ -128,15 +129,13 @@ const shellOperators = /[;&|<>$`(){}\\*?[\]~!\n]/
  * The narrowest list entry that covers the call again: the very command, the tool within the folder of the path, or the tool.
  * Undefined: none would (a chain of commands), or it could not be shown as it is.
  */
-export const entryOf = (question: Question, call: ToolCall | undefined): string | undefined => {
+export const entryOf = (question: Question): string | undefined => {
   if (question.mustAsk) return undefined
-  const { command, path } = call?.arguments ?? {}
+  const { command, path } = question.arguments
   const entry = typeof command === "string"
     ? shellOperators.test(command) ? undefined : `${question.tool}(${command.trim()})`
     : typeof path === "string"
     ? `${question.tool}(${folderPattern(path)})`
-    : call === undefined
-    ? undefined
     : question.tool
   return entry === undefined || entry.includes("\n") || Sanitiser.escapeInvisible(entry) !== entry
       || Sanitiser.lookAlikes(entry).length > 0
