@@ -105,7 +105,7 @@ const notFound = (file: TextFile, known: FileRead, { new_text, old_text }: Argum
     const meant = Closest.unescaped(old_text)
     const passage = meant !== old_text && Snippet.find(text, meant, "").places.length === 1
       ? { text: meant, difference: "Your old_text has backslashes that the file has not.", first: 0, last: -1 }
-      : Closest.closest(text, old_text)
+      : Closest.closest(text, old_text, "old_text")
     const { canonical: path, sha256 } = file
     const see = (shown: ReadonlyArray<Reads.Lines> | null) =>
       call.recordRead(Reads.add(known, { path, sha256, total: lines.length }, shown))

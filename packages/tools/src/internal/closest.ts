@@ -57,31 +57,36 @@ const blanks = (indent: string): string => {
   return `an indentation of ${parts.join(" and ")}`
 }
 
-const differenceOf = (sent: ReadonlyArray<string>, there: ReadonlyArray<string>, first: number): string => {
+const differenceOf = (
+  sent: ReadonlyArray<string>,
+  there: ReadonlyArray<string>,
+  first: number,
+  called: string
+): string => {
   const index = sent.findIndex((line, at) => line !== there[at])
   const mine = sent[index] ?? ""
   const theirs = there[index] ?? ""
   const where = `Line ${first + Math.max(0, index)}`
   if (squeezed(mine) === squeezed(theirs)) {
     return indentation(mine) !== indentation(theirs)
-      ? `Only white space differs. ${where} has ${blanks(indentation(theirs))}, your old_text has ${
+      ? `Only white space differs. ${where} has ${blanks(indentation(theirs))}, your ${called} has ${
         blanks(indentation(mine))
       }.`
       : mine.trimEnd() === theirs.trimEnd()
       ? `Only white space differs. ${where} ${
         theirs.length > mine.length
-          ? "ends with blanks that your old_text has not"
-          : "does not end with the blanks of your old_text"
+          ? `ends with blanks that your ${called} has not`
+          : `does not end with the blanks of your ${called}`
       }.`
       : `Only white space differs, within ${where.toLowerCase()}.`
   }
   return mine.toLowerCase() === theirs.toLowerCase()
     ? `${where} has other upper and lower case.`
-    : `${where} is ${JSON.stringify(theirs)}, your old_text has ${JSON.stringify(mine)}.`
+    : `${where} is ${JSON.stringify(theirs)}, your ${called} has ${JSON.stringify(mine)}.`
 }
 
-/** The passage most like a snippet, or undefined where nothing is. */
-export const closest = (text: string, snippet: string): Passage | undefined => {
+/** The passage most like a snippet, or undefined where nothing is. `called` is what the snippet is called in words. */
+export const closest = (text: string, snippet: string, called: string): Passage | undefined => {
   const lines = linesOf(text.replaceAll("\r\n", "\n"))
   const wanted = linesOf(snippet.replaceAll("\r\n", "\n"))
   const size = wanted.length
@@ -105,7 +110,7 @@ export const closest = (text: string, snippet: string): Passage | undefined => {
     first: best.at + 1,
     last: best.at + there.length,
     text: there.join("\n") + (endsLine ? "\n" : ""),
-    difference: differenceOf(wanted, there, best.at + 1)
+    difference: differenceOf(wanted, there, best.at + 1, called)
   }
 }
 
