@@ -50,21 +50,30 @@ export const safe: ApprovalPolicy = {
   trust: "workspace"
 }
 
-const entryMatches = (entry: string, tool: string, matchesArguments: (pattern: string) => boolean): boolean => {
+/** The parts of `tool(pattern)`; without a pattern, all arguments are meant. */
+const parse = (entry: string): { readonly tool: string; readonly pattern: string | undefined } => {
   const open = entry.indexOf("(")
   return open === -1 || !entry.endsWith(")")
-    ? Glob.matches(entry, tool)
-    : Glob.matches(entry.slice(0, open), tool) && matchesArguments(entry.slice(open + 1, -1))
+    ? { tool: entry, pattern: undefined }
+    : { tool: entry.slice(0, open), pattern: entry.slice(open + 1, -1) }
+}
+
+const entryMatches = (entry: string, tool: string, matchesArguments: (pattern: string) => boolean): boolean => {
+  const { pattern, tool: names } = parse(entry)
+  return Glob.matches(names, tool) && (pattern === undefined || matchesArguments(pattern))
 }
 
 /**
- * Whether an allow entry covers all that a call does.
+ * Whether allow entries, one alone or several together, cover all that a call does.
  *
  * @since 0.1.0
  * @category combinators
  */
-export const covers = (entry: string, tool: string, call: PreparedCall): boolean =>
-  entryMatches(entry, tool, call.allowedBy)
+export const covers = (entries: ReadonlyArray<string>, tool: string, call: PreparedCall): boolean => {
+  const concerned = entries.map(parse).filter((entry) => Glob.matches(entry.tool, tool))
+  return concerned.some(({ pattern }) => pattern === undefined) ||
+    call.allowedBy(...concerned.flatMap(({ pattern }) => pattern ?? []))
+}
 
 /**
  * Whether a deny entry concerns anything that a call does.
@@ -97,7 +106,7 @@ export const refusal = (
       suggestedFix: "Do without it, or tell the user what you would have done."
     })
   }
-  if (policy.mode === "deny" && !policy.allowlist.some((entry) => covers(entry, name, call))) {
+  if (policy.mode === "deny" && !covers(policy.allowlist, name, call)) {
     return ToolFailure.permission({
       kind: "not-allowed",
       message: `${name} is not on the allowlist, and nothing else may run.`,
@@ -150,8 +159,7 @@ export const classify = (options: {
   if (assessment.approval === "always") return { _tag: "Ask", mustAsk: true }
   if (assessment.approval === "never") return { _tag: "Run" }
   const name = tool.definition.name
-  const listed = [...policy.allowlist, ...always].some((entry) => covers(entry, name, call))
-  if (listed) return { _tag: "Run" }
+  if (covers([...policy.allowlist, ...always], name, call)) return { _tag: "Run" }
   const asks = assessment.approval === "unless-allowed" || (policy.mode === "prompt" && policy.promptSideEffects)
   return asks ? { _tag: "Ask", mustAsk: false } : { _tag: "Run" }
 }

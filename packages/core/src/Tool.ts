@@ -65,13 +65,15 @@ export interface PreparedCall<out R = never> {
   readonly paths: ReadonlyArray<PathUse>
   readonly summary: string
   readonly detail: string
+  /** Bytes that the arguments say will be written to files; 0: none, or they do not say. */
+  readonly writes: number
   /** Undefined: the default of the limits. */
   readonly timeout: Duration.Duration | undefined
   readonly assess: Effect.Effect<Assessment, never, R>
   /** A unified diff or similar, for edits. */
   readonly preview: Effect.Effect<string | undefined, never, R>
-  /** Whether an allow entry `tool(pattern)` covers these arguments: all of what they do. */
-  readonly allowedBy: (pattern: string) => boolean
+  /** Whether allow entries `tool(pattern)` together cover these arguments: all of what they do. */
+  readonly allowedBy: (...patterns: ReadonlyArray<string>) => boolean
   /** Whether a deny entry `tool(pattern)` concerns these arguments: any part of what they do. */
   readonly deniedBy: (pattern: string) => boolean
   readonly run: (call: CallContext) => Effect.Effect<ToolOutput, ToolFailure.ToolFailure, R>
@@ -120,11 +122,15 @@ export interface Options<A, B, E, R> {
   readonly verbatim?: boolean
   readonly timeout?: Duration.DurationInput | ((args: A) => Duration.DurationInput | undefined)
   readonly paths?: (args: A) => ReadonlyArray<PathUse>
+  /** Bytes that will be written to files, where the arguments say so: a call that cannot fit is refused unasked. */
+  readonly writes?: (args: A) => number
   readonly summary?: (args: A) => string
   readonly detail?: (args: A) => string
   readonly assess?: (args: A) => Effect.Effect<Assessment, never, R>
   readonly preview?: (args: A) => Effect.Effect<string | undefined, never, R>
   readonly allowedBy?: (args: A, pattern: string) => boolean
+  /** Whether several patterns cover a call of which each part has its own; asked when none does alone. */
+  readonly allowedTogether?: (args: A, patterns: ReadonlyArray<string>) => boolean
   readonly deniedBy?: (args: A, pattern: string) => boolean
   readonly reconcile?: (args: A, call: CallContext) => Effect.Effect<B | undefined, never, R>
   readonly handler: (args: A, call: CallContext) => Effect.Effect<B, E, R>
@@ -269,6 +275,7 @@ const prepared = <A, B, E, R>(
   const timeout = typeof options.timeout === "function" ? options.timeout(args) : options.timeout
   return {
     paths,
+    writes: options.writes?.(args) ?? 0,
     summary: options.summary?.(args) ?? `${name} ${JSON.stringify(raw)}`,
     detail: options.detail?.(args) ?? JSON.stringify(raw, null, 2),
     timeout: timeout === undefined ? undefined : Duration.decode(timeout),
@@ -278,8 +285,11 @@ const prepared = <A, B, E, R>(
       warnings: []
     }),
     preview: options.preview?.(args) ?? Effect.succeed(undefined),
-    allowedBy: (pattern) =>
-      options.allowedBy?.(args, pattern) ?? (paths.length > 0 && paths.every((use) => Glob.matches(pattern, use.path))),
+    allowedBy: (...patterns) =>
+      patterns.some((pattern) =>
+        options.allowedBy?.(args, pattern) ??
+          (paths.length > 0 && paths.every((use) => Glob.matches(pattern, use.path)))
+      ) || (options.allowedTogether?.(args, patterns) ?? false),
     deniedBy: (pattern) =>
       options.deniedBy?.(args, pattern) ?? options.allowedBy?.(args, pattern) ??
         paths.some((use) => Glob.matches(pattern, use.path)),

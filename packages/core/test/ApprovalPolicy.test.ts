@@ -60,7 +60,7 @@ describe("ApprovalPolicy", () => {
     ["read_*", false],
     ["*", true]
   ])("the entry %s covers write_file(docs/a.md): %s", (entry, covers) => {
-    expect(ApprovalPolicy.covers(entry, "write_file", prepared(file, { path: "docs/a.md" }))).toBe(covers)
+    expect(ApprovalPolicy.covers([entry], "write_file", prepared(file, { path: "docs/a.md" }))).toBe(covers)
   })
 
   it("an allow entry must cover all of a call, a deny entry only a part", () => {
@@ -71,7 +71,7 @@ describe("ApprovalPolicy", () => {
       handler: () => Effect.succeed("")
     })
     const call = prepared(both, { from: "a/x", to: "b/x" })
-    expect(ApprovalPolicy.covers("copy(a/*)", "copy", call)).toBe(false)
+    expect(ApprovalPolicy.covers(["copy(a/*)"], "copy", call)).toBe(false)
     expect(ApprovalPolicy.concerns("copy(a/*)", "copy", call)).toBe(true)
   })
 

@@ -8,10 +8,11 @@ import type { PathUse } from "@capstan/core/Tool"
 import * as Coverage from "./internal/coverage.js"
 import * as Dangers from "./internal/dangers.js"
 import * as Feeding from "./internal/feeding.js"
+import { isPosix } from "./internal/posixGrammar.js"
 import { readOnlyUses } from "./internal/readOnly.js"
 import * as ShellCommands from "./internal/shellCommands.js"
 import { dynamic } from "./internal/shellWords.js"
-import { programOf, unfold } from "./internal/unfolding.js"
+import { programOf, shells, unfold } from "./internal/unfolding.js"
 
 /** Longer command lines are not read, and not told apart from what cannot be. */
 const maxCharacters = 65_536
@@ -52,6 +53,17 @@ const withInput = (list: ReadonlyArray<string>, inner: ReadonlyArray<string>, si
 
 const unknown = (reason: string): ReadonlyArray<Dangers.Finding> => [{ level: "unknown", reason }]
 
+const foreign = "it holds what not every shell reads the same way, and another one than bash would read it"
+
+/** Scripts are read as bash reads them; what another shell gets has to mean the same to it. */
+const forAnotherShell = (
+  list: ReadonlyArray<string>,
+  scripts: ReadonlyArray<string>
+): ReadonlyArray<Dangers.Finding> => {
+  const program = programOf(list[0] ?? "")
+  return shells.has(program) && !/^r?bash$/.test(program) && !scripts.every(isPosix) ? unknown(foreign) : []
+}
+
 /** What is said of a list of arguments, the lists that it runs in turn, and what a shell would read because of it. */
 interface Looked {
   readonly findings: ReadonlyArray<Dangers.Finding>
@@ -75,6 +87,7 @@ const look = (
       ...Dangers.examine(list),
       ...fed.findings,
       ...embedded.findings,
+      ...forAnotherShell(list, [...unfolded.scripts, ...fed.scripts]),
       ...inner.flatMap(({ findings }) => findings)
     ],
     lists: [list, ...inner.flatMap(({ lists }) => lists)],
@@ -129,7 +142,8 @@ const reasonsAt = (
 
 /**
  * What a command line would do. Every simple command in it is judged: in chains, substitutions, functions, heredocs into
- * shells and behind wrappers like `env`, `xargs`, `find -exec`, `sh -c` and `sudo`.
+ * shells and behind wrappers like `env`, `xargs`, `find -exec`, `sh -c` and `sudo`. `shell` is what will read the line
+ * (default: bash); for another one, what lies outside of the grammar of POSIX is unknown.
  *
  * @example
  * import { CommandPolicy } from "@capstan/tools"
@@ -141,7 +155,7 @@ const reasonsAt = (
  * @since 0.1.0
  * @category constructors
  */
-export const judge = (command: string): Judgement => {
+export const judge = (command: string, options: { readonly shell?: "bash" | "sh" } = {}): Judgement => {
   if (command.length > maxCharacters) {
     return { class: "unknown", reasons: ["it is too long to be judged"], operands: [] }
   }
@@ -151,7 +165,8 @@ export const judge = (command: string): Judgement => {
   const { findings } = follow(command)
   const dangers = reasonsAt(findings, "dangerous")
   if (dangers.length > 0) return { class: "dangerous", reasons: dangers, operands: [] }
-  const unknowns = reasonsAt(findings, "unknown")
+  const outside = options.shell === "sh" && !isPosix(command) ? unknown(foreign) : []
+  const unknowns = reasonsAt([...findings, ...outside], "unknown")
   if (unknowns.length > 0) return { class: "unknown", reasons: unknowns, operands: [] }
   const uses = readOnlyUses(command)
   return uses === undefined
@@ -160,16 +175,33 @@ export const judge = (command: string): Judgement => {
 }
 
 /**
- * Whether an allow pattern covers a command line: `npm test` covers exactly that, `git diff *` also with any further
+ * Whether allow patterns cover a command line: `npm test` covers exactly that, `git diff *` also with any further
  * arguments, `src/*` within a word what is not a `/`. Quoted stars stand for themselves. Covered is a single simple command, or a chain of
- * which every part matches; never with a substitution, an assignment, an expansion in command position, or a redirect that
+ * which every part matches one of the patterns; never with a substitution, an assignment, an expansion in command position, or a redirect that
  * leaves the working directory or goes to something hidden.
  *
  * @since 0.1.0
  * @category combinators
  */
-export const covers = (command: string, pattern: string): boolean =>
-  command.length <= maxCharacters && Coverage.covers(command, pattern)
+export const covers = (command: string, ...patterns: ReadonlyArray<string>): boolean =>
+  command.length <= maxCharacters && Coverage.covers(command, patterns)
+
+/**
+ * The allow pattern that covers this command line and no other, with its stars, blanks and quotes quoted; undefined where
+ * no pattern covers it.
+ *
+ * @example
+ * import { CommandPolicy } from "@capstan/tools"
+ *
+ * export const entry = CommandPolicy.exactly("grep 'a*' b") // "grep 'a*' b", which does not cover "grep abc b"
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const exactly = (command: string): string | undefined => {
+  const pattern = Coverage.exactly(command)
+  return pattern !== undefined && covers(command, pattern) ? pattern : undefined
+}
 
 /**
  * Whether a deny pattern concerns a command line: any command in it is what the pattern says, behind wrappers, in

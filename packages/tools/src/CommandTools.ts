@@ -6,6 +6,7 @@
 import type { Sandbox } from "@capstan/core/Sandbox"
 import type { Tool } from "@capstan/core/Tool"
 import * as RunCommand from "./RunCommand.js"
+import * as ShellSession from "./ShellSession.js"
 
 /**
  * All tools for commands.
@@ -13,4 +14,4 @@ import * as RunCommand from "./RunCommand.js"
  * @since 0.1.0
  * @category tools
  */
-export const all: ReadonlyArray<Tool<Sandbox>> = [RunCommand.tool]
+export const all: ReadonlyArray<Tool<Sandbox>> = [RunCommand.tool, ShellSession.tool]

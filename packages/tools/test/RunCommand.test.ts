@@ -188,13 +188,34 @@ describe("run_command on the machine", () => {
       expect(Fs.existsSync(`/proc/${pid}`)).toBe(false)
     }).pipe(Effect.provide(host)))
 
-  it.effect("asks for every command where nothing confines it, and says so", () =>
+  it.effect("runs reading commands unasked where somebody chose to do without a sandbox, and says what is off", () =>
     Effect.gen(function*() {
       const { weakened } = (yield* Sandbox.Sandbox).processes.enforcement
-      const assessed = yield* prepare(run, { command: "ls" }).assess
-      expect(assessed).toEqual({ risk: "high", approval: "unless-allowed", warnings: weakened })
       expect(weakened.join(" ")).toContain("No OS sandbox")
+      expect(yield* prepare(run, { command: "ls" }).assess).toEqual({
+        risk: "low",
+        approval: "never",
+        warnings: weakened
+      })
+      expect(yield* prepare(run, { command: "npm test" }).assess).toMatchObject({ approval: "unless-allowed" })
     }).pipe(Effect.provide(host)))
+
+  it.live("asks for every command where a sandbox was preferred and is not there, and every result says so", () =>
+    Effect.gen(function*() {
+      for (const command of ["ls", "npm test"]) {
+        const assessed = yield* prepare(run, { command }).assess
+        expect(assessed).toMatchObject({ risk: "high", approval: "unless-allowed" })
+        expect(assessed.warnings.at(-1)).toMatch(/^sandbox: none \(.*install the package "bubblewrap".*\)$/)
+      }
+      expect(yield* call(run, { command: "echo hi" })).toMatch(/^hi\n\[sandbox: none \(.*bubblewrap.*\)\]$/)
+      expect(text(yield* fail(run, { command: "exit 3" }))).toMatch(/exit code 3[^]*\[sandbox: none \(/)
+    }).pipe(Effect.provide(Layer.unwrapScoped(
+      Effect.map(
+        temporaryFolder,
+        (workspace) =>
+          NodeSandbox.layer({ mounts: { workspace }, osSandbox: "preferred", program: `${workspace}/none` })
+      )
+    ))))
 })
 
 describe("the tools in the loop", () => {

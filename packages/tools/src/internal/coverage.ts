@@ -162,18 +162,47 @@ export const concerns = (lists: ReadonlyArray<ReadonlyArray<string>>, pattern: s
 const changesDirectory = ({ commands }: Chain): boolean =>
   commands.some(({ name }) => /^(?:cd|pushd|popd)$/.test(name?.value ?? ""))
 
-/** Whether every part of a command line is what the pattern says, and nothing else happens. */
-export const covers = (line: string, pattern: string): boolean => {
-  const expected = chainOf(pattern)
+/** The command of a pattern that is a single one. */
+const singleOf = (chain: Chain | undefined): Command | undefined =>
+  chain?.commands.length === 1 ? chain.commands[0] : undefined
+
+/** Whether a chain is part for part what the chain of a pattern says. */
+const sameChain = (chain: Chain, expected: Chain): boolean =>
+  chain.commands.length === expected.commands.length &&
+  chain.operators.every((operator, index) => operator === expected.operators[index]) &&
+  chain.commands.every((command, index) => {
+    const part = expected.commands[index]
+    return part !== undefined && commandMatches(part, command)
+  })
+
+/** Whether every part of a command line is what one of the patterns says, and nothing else happens. */
+export const covers = (line: string, patterns: ReadonlyArray<string>): boolean => {
   const chain = chainOf(line)
-  const [only] = expected?.commands ?? []
-  if (expected === undefined || chain === undefined || only === undefined) return false
+  if (chain === undefined) return false
   if (changesDirectory(chain) && chain.commands.some(({ redirects }) => redirects.length > 0)) return false
-  if (expected.commands.length === 1) return chain.commands.every((command) => commandMatches(only, command))
-  return chain.commands.length === expected.commands.length &&
-    chain.operators.every((operator, index) => operator === expected.operators[index]) &&
-    chain.commands.every((command, index) => {
-      const part = expected.commands[index]
-      return part !== undefined && commandMatches(part, command)
-    })
+  const expected = patterns.flatMap((pattern) => chainOf(pattern) ?? [])
+  const singles = expected.flatMap((one) => singleOf(one) ?? [])
+  return chain.commands.every((command) => singles.some((single) => commandMatches(single, command))) ||
+    expected.some((one) => singleOf(one) === undefined && sameChain(chain, one))
+}
+
+const plainWord = /^[\w@%+:,./-]+$/
+
+const quoted = (word: string): string => plainWord.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
+
+/** A pattern of the very words of a command line; undefined where words are only known when it runs. */
+export const exactly = (line: string): string | undefined => {
+  const chain = chainOf(line)
+  if (chain === undefined || chain.commands.some(({ prefix, redirects }) => prefix.length + redirects.length > 0)) {
+    return undefined
+  }
+  const commands = chain.commands.map(({ args, name }) => {
+    const words = [...(name === undefined ? [] : [name]), ...args].map((word) =>
+      word.type === "Word" ? fixed(word) : undefined
+    )
+    return words.every((word) => word !== undefined) ? words.map(quoted).join(" ") : undefined
+  })
+  return commands.every((command) => command !== undefined)
+    ? commands.reduce((done, command, index) => `${done} ${chain.operators[index - 1] ?? ";"} ${command}`)
+    : undefined
 }
