@@ -168,12 +168,16 @@ export const calls = (options: {
     user: recorded.turn?.user ?? null,
     tool: nameOf(RecordedCall.toolOf(recorded), options.digest),
     arguments: argumentsOf(recorded, options.digest),
-    argumentsHash: recorded.intent?.argumentsHash ?? recorded.question?.argumentsHash ?? null,
+    argumentsHash: hashOf(recorded.intent?.argumentsHash ?? recorded.question?.argumentsHash, options.digest),
     ...decisionOf(recorded),
     ...outcomeOf(recorded)
   }))
 
 const isoOf = (millis: number): string => DateTime.formatIso(DateTime.unsafeMake(millis))
+
+/** A journal in memory has texts where others have hashes. */
+const hashOf = (hash: string | undefined, digest: Digest): string | null =>
+  hash === undefined ? null : /^[0-9a-f]{32,}$/.test(hash) ? hash : digest(hash)
 
 const argumentsOf = ({ call, intent }: RecordedCall.RecordedCall, digest: Digest): ReadonlyArray<Argument> => {
   const args = intent?.edited ?? call.arguments

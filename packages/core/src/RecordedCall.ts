@@ -74,7 +74,7 @@ export const fromRows = (rows: ReadonlyArray<JournalRow>): ReadonlyArray<Recorde
     if (call !== undefined) batch.set(keyOf(ref), { ...call, ...to(call) })
   }
   const changeAll = (to: (call: RecordedCall) => Partial<RecordedCall>) => {
-    for (const { ref } of [...batch.values()]) change(ref, to)
+    for (const { ref } of batch.values()) change(ref, to)
   }
   const close = () => {
     done.push(...batch.values())
