@@ -18,6 +18,30 @@ export const matches = (pattern: string, text: string): boolean => {
   return tokenize(pattern).reduce((reached, token) => advance(token, chars, reached), start).at(-1) === true
 }
 
+/** A path without `.`, `..` and doubled slashes; undefined where it leads above where it starts. */
+const plain = (path: string): string | undefined => {
+  const kept: Array<string> = []
+  for (const segment of path.split("/")) {
+    if (segment === "" || segment === ".") continue
+    if (segment !== "..") kept.push(segment)
+    else if (kept.pop() === undefined) return undefined
+  }
+  const clean = (path.startsWith("/") ? "/" : "") + kept.join("/")
+  return clean === "" ? "." : clean
+}
+
+/**
+ * Whether `pattern` covers a path however it is written: `./docs//a` and `x/../docs/a` are `docs/a`. A path that leads above
+ * where it starts is covered by none. Links are not looked at.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const matchesPath = (pattern: string, path: string): boolean => {
+  const clean = plain(path)
+  return clean !== undefined && matches(pattern, clean)
+}
+
 const tokenize = (pattern: string): ReadonlyArray<string> => pattern.match(/\*\*\/|\*\*|[^]/gu) ?? []
 
 /** `reached[i]`: the tokens so far cover the first `i` characters. */

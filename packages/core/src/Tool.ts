@@ -288,11 +288,11 @@ const prepared = <A, B, E, R>(
     allowedBy: (...patterns) =>
       patterns.some((pattern) =>
         options.allowedBy?.(args, pattern) ??
-          (paths.length > 0 && paths.every((use) => Glob.matches(pattern, use.path)))
+          (paths.length > 0 && paths.every((use) => Glob.matchesPath(pattern, use.path)))
       ) || (options.allowedTogether?.(args, patterns) ?? false),
     deniedBy: (pattern) =>
       options.deniedBy?.(args, pattern) ?? options.allowedBy?.(args, pattern) ??
-        paths.some((use) => Glob.matches(pattern, use.path)),
+        paths.some((use) => Glob.matchesPath(pattern, use.path)),
     run: (call) =>
       options.handler(args, call).pipe(
         Effect.mapBoth({ onFailure: (error) => toFailure(name, error), onSuccess: codec.output })

@@ -48,3 +48,18 @@ describe("Glob", () => {
     expect(Glob.matches("*a".repeat(40), "a".repeat(2000) + "b")).toBe(false)
   })
 })
+
+describe("Glob on paths", () => {
+  it.each([
+    ["docs/**", "./docs/a.md", true],
+    ["docs/**", "docs//a/../b.md", true],
+    ["docs/**", "docs/../src/a.ts", false],
+    ["**", "../a", false],
+    ["docs/**", "a/../../docs/b", false],
+    ["/w/**", "/w/./a", true],
+    [".", "./", true],
+    ["secrets/**", "x/../secrets/y", true]
+  ])("%s on %s", (pattern, path, expected) => {
+    expect(Glob.matchesPath(pattern, path)).toBe(expected)
+  })
+})

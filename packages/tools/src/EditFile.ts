@@ -15,7 +15,6 @@ import * as Schema from "effect/Schema"
 import * as Closest from "./internal/closest.js"
 import * as CurrentFile from "./internal/currentFile.js"
 import { asFailure, badArgument, missing } from "./internal/fileProblem.js"
-import { coversPath } from "./internal/pathPattern.js"
 import * as Reads from "./internal/reads.js"
 import * as Snippet from "./internal/snippet.js"
 import { count, encode, lineNumbers, lineRange, linesOf } from "./internal/textFile.js"
@@ -51,10 +50,6 @@ const Parameters = Schema.Struct({
 
 type Arguments = typeof Parameters.Type
 
-interface TextFile extends CurrentFile.CurrentFile {
-  readonly text: string
-}
-
 const checkArguments = ({ new_text, old_text, path }: Arguments) =>
   old_text === ""
     ? Effect.fail(badArgument("edit_file", "old_text", {
@@ -89,7 +84,7 @@ const readText = (files: Workspace["Type"], path: string, maxBytes: number) =>
     )
   })
 
-const notFound = (file: TextFile, known: FileRead, { new_text, old_text }: Arguments, call: CallContext) =>
+const notFound = (file: CurrentFile.TextFile, known: FileRead, { new_text, old_text }: Arguments, call: CallContext) =>
   Effect.gen(function*() {
     const { display, text } = file
     const lines = linesOf(text)
@@ -134,7 +129,7 @@ const notFound = (file: TextFile, known: FileRead, { new_text, old_text }: Argum
     )
   })
 
-const ambiguous = (file: TextFile, places: ReadonlyArray<Reads.Lines>) => {
+const ambiguous = (file: CurrentFile.TextFile, places: ReadonlyArray<Reads.Lines>) => {
   const around = places.slice(0, placesShown).map(([first, last]) => Closest.numbered(file.text, first - 1, last + 1))
     .join("\n...\n")
   return ToolFailure.execution(
@@ -150,35 +145,6 @@ const linesOfPlaces = (text: string, places: ReadonlyArray<Snippet.Place>): Read
   const lasts = lineNumbers(text, places.map(({ end, start }) => Math.max(start, end - 1)))
   return places.map((_, index): Reads.Lines => [firsts[index] ?? 1, lasts[index] ?? 1])
 }
-
-/** Fails where an edit touches lines that were not seen; they are shown, and then count as read. */
-const requireSeen = (
-  file: TextFile,
-  known: FileRead,
-  touched: ReadonlyArray<Reads.Lines>,
-  call: CallContext,
-  path: string
-) =>
-  Effect.gen(function*() {
-    const gaps = touched.flatMap((lines) => Reads.unseen(known, lines))
-    const [first] = gaps
-    if (first === undefined) return
-    const all = linesOf(file.text)
-    const shown = all.slice(first[0] - 1, first[1]).join("\n")
-    const now = { path: file.canonical, sha256: file.sha256, total: all.length }
-    const show = shown.length <= maxShownCharacters
-    if (show) yield* call.recordRead(Reads.add(known, now, [first]))
-    return yield* Effect.fail<ToolFailure.ToolFailure>({
-      _tag: "StaleFile",
-      message: `File was not read before editing at ${
-        Closest.nameLines(gaps, placesShown)
-      } of ${file.display}. Nothing was written.${show ? ` There it says, which now counts as read:\n${shown}` : ""}`,
-      suggestedFix: show
-        ? "If the change is still right, send it again."
-        : `Read these lines: read_file ${JSON.stringify({ path, start_line: first[0], end_line: first[1] })}.`,
-      details: { path }
-    })
-  })
 
 interface Edit {
   readonly places: ReadonlyArray<Snippet.Place>
@@ -231,7 +197,7 @@ const report = (display: string, before: string, edit: Edit): string => {
 }
 
 /** What is known of the file after the edit: lines that were seen before it, and the new ones. */
-const knownAfter = (known: FileRead, file: TextFile, edit: Edit, sha256: string): FileRead => {
+const knownAfter = (known: FileRead, file: CurrentFile.TextFile, edit: Edit, sha256: string): FileRead => {
   const { canonical: path } = file
   if (known.lines === null) return { path, sha256, lines: null }
   const touched = linesOfPlaces(file.text, edit.places)
@@ -260,8 +226,16 @@ const run = (args: Arguments, call: CallContext) =>
     if (found.places.length === 0) return yield* Effect.flatMap(notFound(file, known, args, call), Effect.fail)
     const edit = editOf(file.text, args)
     if (edit === undefined) return yield* Effect.fail(ambiguous(file, linesOfPlaces(file.text, found.places)))
-    yield* requireSeen(file, known, linesOfPlaces(file.text, edit.places), call, args.path)
+    yield* CurrentFile.requireSeen({
+      file,
+      known,
+      touched: linesOfPlaces(file.text, edit.places),
+      call,
+      path: args.path,
+      verb: "editing"
+    })
     const content = encode(edit.text, file.bom)
+    yield* call.reserveWrite(content.length)
     const written = yield* asFailure(files)(files.write({ path: args.path, content, expect: file.sha256 }))
     yield* call.recordRead(knownAfter(known, file, edit, written.sha256))
     return report(written.display, file.text, edit)
@@ -296,7 +270,6 @@ export const tool: Tool.Tool<Sandbox.Sandbox> = Tool.make("edit_file", {
   parameters: Parameters,
   verbatim: true,
   paths: ({ path }) => [{ path, access: "write" }],
-  allowedBy: ({ path }, pattern) => coversPath(path, pattern),
   summary: ({ path, replace_all }) => `Edit ${path}${replace_all === true ? " (all occurrences)" : ""}`,
   detail: ({ path }) => path,
   preview,

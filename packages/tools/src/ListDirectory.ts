@@ -12,7 +12,6 @@ import type { DirectoryEntry, Workspace } from "@capstan/core/Workspace"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { asFailure, badArgument } from "./internal/fileProblem.js"
-import { coversPath } from "./internal/pathPattern.js"
 
 const defaultDepth = 4
 const defaultEntries = 200
@@ -219,7 +218,6 @@ export const make = (caps: Partial<Caps>): Tool.Tool<Sandbox.Sandbox> =>
     trust: "discovery",
     outputCut: "self-limited",
     paths: ({ path }) => [{ path, access: "list" }],
-    allowedBy: ({ path }, pattern) => coversPath(path, pattern),
     summary: ({ path, recursive }) => `List ${path}${recursive === true ? " and what is below" : ""}`,
     detail: ({ path }) => path,
     handler

@@ -13,7 +13,6 @@ import type { FileBytes, Workspace } from "@capstan/core/Workspace"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { asFailure, badArgument } from "./internal/fileProblem.js"
-import { coversPath } from "./internal/pathPattern.js"
 import * as Reads from "./internal/reads.js"
 import { count, decode, lineRange, linesOf } from "./internal/textFile.js"
 
@@ -235,7 +234,6 @@ export const tool: Tool.Tool<Sandbox.Sandbox> = Tool.make("read_file", {
   safety: "read-only",
   verbatim: true,
   paths: ({ path }) => [{ path, access: "read" }],
-  allowedBy: ({ path }, pattern) => coversPath(path, pattern),
   summary: ({ end_line, path, start_line }) =>
     start_line === undefined && end_line === undefined
       ? `Read ${path}`

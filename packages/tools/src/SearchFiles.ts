@@ -13,7 +13,6 @@ import type { SearchLine, SearchResult, Workspace } from "@capstan/core/Workspac
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { toFailure } from "./internal/fileProblem.js"
-import { coversPath } from "./internal/pathPattern.js"
 import { count } from "./internal/textFile.js"
 
 const defaultResults = 50
@@ -171,13 +170,12 @@ export const tool: Tool.Tool<Sandbox.Sandbox> = Tool.make("search_files", {
     "pattern is a regular expression that matches within one line; send \"literal\": true for plain text. " +
     "Without matches it says so and how to search wider; more matches come with offset. " +
     "Ignored and binary files and files above 1 MiB are left out. " +
-    "Not to find files by name (use list_directory) and not to read a known file (use read_file).",
+    "Not to find files by name (use glob) and not to read a known file (use read_file).",
   aliases: ["grep", "search", "find_in_files"],
   parameters: Parameters,
   safety: "read-only",
   trust: "discovery",
   paths: ({ path }) => [{ path: path ?? ".", access: "read" }],
-  allowedBy: ({ path }, pattern) => coversPath(path ?? ".", pattern),
   summary: ({ path, pattern }) => `Search ${path ?? "."} for ${JSON.stringify(pattern)}`,
   detail: ({ glob, path, pattern }) => `${pattern}\nin ${path ?? "."}${glob === undefined ? "" : ` (${glob})`}`,
   handler

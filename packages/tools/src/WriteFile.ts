@@ -5,6 +5,7 @@
  */
 import type { CallContext } from "@capstan/core/CallContext"
 import { FileError } from "@capstan/core/FileError"
+import { byteLength } from "@capstan/core/OutputLimit"
 import * as Sandbox from "@capstan/core/Sandbox"
 import * as Tool from "@capstan/core/Tool"
 import type { Workspace } from "@capstan/core/Workspace"
@@ -12,7 +13,6 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as CurrentFile from "./internal/currentFile.js"
 import { asFailure } from "./internal/fileProblem.js"
-import { coversPath } from "./internal/pathPattern.js"
 import { count, linesOf } from "./internal/textFile.js"
 import { unifiedDiff } from "./internal/unifiedDiff.js"
 
@@ -46,7 +46,9 @@ const run = ({ content, path }: typeof Parameters.Type, call: CallContext) =>
     const { files } = yield* Sandbox.Sandbox
     const before = yield* CurrentFile.read(files, path, call.limits.maxReadFileScanBytes)
     if (before !== undefined) yield* CurrentFile.requireWholeRead(before, call, path, "overwriting")
-    const written = yield* write(files, path, new TextEncoder().encode(content), before?.sha256)
+    const bytes = new TextEncoder().encode(content)
+    yield* call.reserveWrite(bytes.length)
+    const written = yield* write(files, path, bytes, before?.sha256)
     yield* call.recordRead({ path: written.canonical, sha256: written.sha256, lines: null })
     const size = `${written.display}: ${count(written.bytes, "byte")}, ${count(linesOf(content).length, "line")}.`
     if (
@@ -84,7 +86,7 @@ export const tool: Tool.Tool<Sandbox.Sandbox> = Tool.make("write_file", {
   parameters: Parameters,
   verbatim: true,
   paths: ({ path }) => [{ path, access: "write" }],
-  allowedBy: ({ path }, pattern) => coversPath(path, pattern),
+  writes: ({ content }) => byteLength(content),
   summary: ({ content, path }) => `Write ${path} (${content.length} characters)`,
   detail: ({ path }) => path,
   preview,
