@@ -4,14 +4,16 @@ import type { FileRead } from "@capstan/core/FileRead"
 import type * as ToolFailure from "@capstan/core/ToolFailure"
 import type { Workspace } from "@capstan/core/Workspace"
 import * as Effect from "effect/Effect"
+import { nameLines } from "./closest.js"
 import { asFailure, stale } from "./fileProblem.js"
 import * as Reads from "./reads.js"
 import { count, decode, linesOf } from "./textFile.js"
 
 type Files = Workspace["Type"]
 
-/** A file that was not read is shown up to this size, and then counts as read. */
+/** A file, or lines of it, that were not read are shown up to this size, and then count as read. */
 const maxShownBytes = 4_096
+const rangesNamed = 5
 
 /** A file as it is now. `text` is undefined for what is no text. */
 export interface CurrentFile {
@@ -21,6 +23,11 @@ export interface CurrentFile {
   readonly sha256: string
   readonly text: string | undefined
   readonly bom: boolean
+}
+
+/** A file that is text, as it is now. */
+export interface TextFile extends CurrentFile {
+  readonly text: string
 }
 
 /** The file at a path, or undefined where there is none. */
@@ -48,7 +55,14 @@ export const read = (
   )
 
 /** What would be done to the file. */
-type Verb = "editing" | "overwriting"
+type Verb = "editing" | "overwriting" | "patching"
+
+/** What to do after the content was shown. */
+const nowThatItIsShown: Record<Verb, string> = {
+  editing: "Now call edit_file again, with old_text copied exactly from this content.",
+  overwriting: "If all of this should go, call write_file again now; to keep some of it, send it as a part of content.",
+  patching: "Now send the patch again, with every match copied exactly from this content."
+}
 
 /** A file that the session has not read is refused; a small text is shown with the refusal, and then counts as read. */
 const notRead = (
@@ -77,9 +91,7 @@ const notRead = (
       message: `${why} Nothing was written. ${file.display} has ${file.size} bytes, ${
         count(total, "line")
       }; this is its content, which now counts as read:\n${text}`,
-      suggestedFix: verb === "editing"
-        ? "Now call edit_file again, with old_text copied exactly from this content."
-        : "If all of this should go, call write_file again now; to keep some of it, send it as a part of content.",
+      suggestedFix: nowThatItIsShown[verb],
       details
     })
   })
@@ -117,3 +129,51 @@ export const requireWholeRead = (
       `Only a part of the file was read before ${verb} (lines ${seen === "" ? "none" : seen}).`
     )
   })
+
+/** Fails where a change rests on lines that were not seen; they are shown, and then count as read. */
+export const requireSeen = (options: {
+  readonly file: TextFile
+  readonly known: FileRead
+  readonly touched: ReadonlyArray<Reads.Lines>
+  readonly call: CallContext
+  readonly path: string
+  readonly verb: Verb
+}): Effect.Effect<void, ToolFailure.ToolFailure> =>
+  Effect.gen(function*() {
+    const { call, file, known, path, touched, verb } = options
+    const gaps = touched.flatMap((lines) => Reads.unseen(known, lines))
+    const [first] = gaps
+    if (first === undefined) return
+    const all = linesOf(file.text)
+    const shown = fitting(gaps.map((gap) => ({ gap, text: all.slice(gap[0] - 1, gap[1]).join("\n") })))
+    if (shown.length > 0) {
+      const now = { path: file.canonical, sha256: file.sha256, total: all.length }
+      yield* call.recordRead(Reads.add(known, now, shown.map(({ gap }) => gap)))
+    }
+    const [start, end] = gaps[shown.length] ?? first
+    const where = nameLines(gaps, rangesNamed)
+    return yield* Effect.fail<ToolFailure.ToolFailure>({
+      _tag: "StaleFile",
+      message: `File was not read before ${verb} at ${where} of ${file.display}. Nothing was written.${
+        shown.length > 0
+          ? ` There it says, which now counts as read:\n${shown.map(({ text }) => text).join("\n...\n")}`
+          : ""
+      }`,
+      suggestedFix: shown.length === gaps.length
+        ? "If the change is still right, send it again."
+        : `Read these lines: read_file ${JSON.stringify({ path, start_line: start, end_line: end })}.`,
+      details: { path }
+    })
+  })
+
+interface Shown {
+  readonly gap: Reads.Lines
+  readonly text: string
+}
+
+/** As many of the first passages as may be shown together. */
+const fitting = (passages: ReadonlyArray<Shown>): ReadonlyArray<Shown> => {
+  let length = 0
+  const first = passages.findIndex(({ text }) => (length += text.length + 1) > maxShownBytes + 1)
+  return first === -1 ? passages : passages.slice(0, first)
+}

@@ -14,6 +14,27 @@ const merged = (ranges: ReadonlyArray<Lines>): ReadonlyArray<Lines> =>
         : [...done, [first, last]]
     }, [])
 
+/** Ascending numbers as ranges of neighbours. */
+export const grouped = (numbers: Iterable<number>): ReadonlyArray<Lines> => {
+  const ranges: Array<Lines> = []
+  for (const number of numbers) {
+    const before = ranges.at(-1)
+    if (before !== undefined && number <= before[1] + 1) ranges[ranges.length - 1] = [before[0], number]
+    else ranges.push([number, number])
+  }
+  return ranges
+}
+
+/** The lines of a new text that are known: new ones (`origins` 0), and those that come from one that was seen. */
+export const carried = (ranges: ReadonlyArray<Lines>, origins: ReadonlyArray<number>): ReadonlyArray<Lines> => {
+  const seen = merged(ranges)
+  let at = 0
+  return grouped(origins.flatMap((origin, index) => {
+    while (at < seen.length && origin > (seen[at]?.[1] ?? 0)) at++
+    return origin === 0 || origin >= (seen[at]?.[0] ?? Infinity) ? [index + 1] : []
+  }))
+}
+
 /** What is known of a file after lines of it were shown (null: all), together with what was known of the same content. */
 export const add = (
   previous: FileRead | undefined,
