@@ -5,16 +5,14 @@
  */
 import * as Effect from "effect/Effect"
 import type { Answer, Approval, Decision, Question } from "./Approval.js"
+import * as CallResults from "./CallResults.js"
 import { Event } from "./Event.js"
 import type { JournalError, LeaseError } from "./Journal.js"
-import type { JournalRecord } from "./JournalRecord.js"
-import type { Outcome } from "./Outcome.js"
-import * as OutputLimit from "./OutputLimit.js"
 import { type Redactor, redactRecord } from "./Redaction.js"
 import * as Sanitiser from "./Sanitiser.js"
-import { unsettled } from "./SessionState.js"
+import * as Stages from "./Stages.js"
 import type { CallRef, ToolCall } from "./ToolCall.js"
-import * as ToolExecutor from "./ToolExecutor.js"
+import type * as ToolExecutor from "./ToolExecutor.js"
 import * as ToolFailure from "./ToolFailure.js"
 import * as ToolPlan from "./ToolPlan.js"
 import type { ToolSet } from "./ToolRegistry.js"
@@ -25,11 +23,9 @@ import type { ToolSet } from "./ToolRegistry.js"
  * @since 0.1.0
  * @category models
  */
-export interface Environment extends ToolExecutor.Environment {
+export interface Environment extends Stages.Environment {
   readonly approval: Approval["Type"]
   readonly tools: ToolSet
-  /** Bytes of results that still fit into the model's context. */
-  readonly capacity: number
 }
 
 /**
@@ -181,8 +177,11 @@ const suspicious = (text: string): ReadonlyArray<string> => [
   ...Sanitiser.lookAlikes(text).map(({ scripts, word }) => `"${word}" mixes the scripts ${scripts.join(" and ")}.`)
 ]
 
-const ask = ({ approval, session }: Environment, questions: ReadonlyArray<Question>): Effect.Effect<Decision> =>
-  approval.ask({ session: session.id, questions }).pipe(
+const ask = (
+  { active, approval, session }: Environment,
+  questions: ReadonlyArray<Question>
+): Effect.Effect<Decision> =>
+  active.excluding(Effect.suspend(() => approval.ask({ session: session.id, questions }))).pipe(
     Effect.catchAllCause((cause) =>
       Effect.as(Effect.logWarning("Approval failed, which counts as a denial", cause), {
         _tag: "DenyAll" as const,
@@ -211,25 +210,15 @@ const settleAndRun = (
 ): Effect.Effect<void, Failure> =>
   Effect.gen(function*() {
     const decided = planned.map((call) => applied(environment, call, decision))
-    yield* settle(environment, decided.flatMap((call) => "outcome" in call ? [call] : []))
-    let left = Math.min(environment.limits.maxBatchOutputBytes, environment.capacity)
-    for (const stage of ToolPlan.stages(decided.flatMap((call) => "outcome" in call ? [] : [call]))) {
-      yield* ToolExecutor.runStage(environment, stage, { outputBytes: left })
-      left = Math.max(0, left - usedBy(environment, stage))
-    }
+    yield* CallResults.settle(environment, decided.flatMap((call) => "outcome" in call ? [call] : []))
+    yield* Stages.run(environment, decided.flatMap((call) => "outcome" in call ? [] : [call]))
   })
-
-interface Settled {
-  readonly ref: CallRef
-  readonly tool: string
-  readonly outcome: Outcome
-}
 
 const applied = (
   environment: Environment,
   call: ToolPlan.PlannedCall,
   decision: Decision
-): ToolExecutor.ApprovedCall | Settled => {
+): ToolExecutor.ApprovedCall | CallResults.Settled => {
   if (call._tag === "Refused") {
     return { ref: call.ref, tool: call.tool, outcome: { _tag: "Refused", failure: call.failure } }
   }
@@ -256,7 +245,7 @@ const edited = (
   { approval, limits, redactor, tools }: Environment,
   ready: ToolPlan.Ready,
   args: Readonly<Record<string, unknown>>
-): ToolExecutor.ApprovedCall | Settled => {
+): ToolExecutor.ApprovedCall | CallResults.Settled => {
   const [again] = ToolPlan.resolve({
     calls: [{
       ref: ready.ref,
@@ -285,7 +274,10 @@ const refused = (
   failure: ToolFailure.ToolFailure
 ): ToolPlan.PlannedCall => ({ _tag: "Refused", ref: call.ref, tool: call.ready.tool.definition.name, failure })
 
-const denied = (call: { readonly ref: CallRef; readonly ready: ToolPlan.Ready }, reason: string | null): Settled => ({
+const denied = (
+  call: { readonly ref: CallRef; readonly ready: ToolPlan.Ready },
+  reason: string | null
+): CallResults.Settled => ({
   ref: call.ref,
   tool: call.ready.tool.definition.name,
   outcome: {
@@ -298,49 +290,3 @@ const denied = (call: { readonly ref: CallRef; readonly ready: ToolPlan.Ready },
     })
   }
 })
-
-/**
- * Gives results to calls that did not run; the next write takes them along.
- *
- * @since 0.1.0
- * @category combinators
- */
-export const settle = (
-  { emit, session }: Pick<ToolExecutor.Environment, "emit" | "session">,
-  calls: ReadonlyArray<Settled>
-): Effect.Effect<void> =>
-  calls.length === 0 ? Effect.void : Effect.zipRight(
-    session.note(calls.map(({ outcome, ref }): JournalRecord => ({
-      _tag: "Settled",
-      ref,
-      outcome,
-      note: null,
-      reads: [],
-      written: 0,
-      durationMillis: 0
-    }))),
-    Effect.forEach(calls, (call) => emit(Event.ToolFinished({ ...call, durationMillis: 0 })), { discard: true })
-  )
-
-/**
- * Gives every call of the current batch that has no result the same one.
- *
- * @since 0.1.0
- * @category combinators
- */
-export const settleRest = (
-  environment: Pick<ToolExecutor.Environment, "emit" | "session">,
-  outcome: Outcome
-): Effect.Effect<void> =>
-  settle(
-    environment,
-    unsettled(environment.session.state()).map(({ call, ref, tool }) => ({ ref, tool: tool ?? call.name, outcome }))
-  )
-
-const usedBy = ({ session }: Environment, stage: ReadonlyArray<ToolExecutor.ApprovedCall>): number => {
-  const calls = session.state().batch?.calls ?? []
-  return stage.reduce((sum, { ready }) => {
-    const outcome = calls.find(({ ref }) => ref.position === ready.ref.position)?.settled?.outcome
-    return sum + (outcome === undefined ? 0 : OutputLimit.byteLength(JSON.stringify(outcome)))
-  }, 0)
-}

@@ -4,11 +4,31 @@
  * @since 0.1.0
  */
 import type * as Effect from "effect/Effect"
+import type { Budget } from "./Budget.js"
+import type { ContentPart } from "./Content.js"
 import type { FileRead } from "./FileRead.js"
 import type { Limits } from "./Limits.js"
 import type { OutputChunk, ProcessIdentity } from "./ProcessRunner.js"
+import type { RunError } from "./RunError.js"
 import type { CallRef } from "./ToolCall.js"
 import type { ToolFailure } from "./ToolFailure.js"
+import type { TurnResult } from "./TurnResult.js"
+
+/**
+ * A turn of another session that a handler runs on behalf of its call. What is left out is the calling turn's; the budget is
+ * its own, and what it spends counts for the calling turn, too.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Delegation {
+  readonly session: string
+  readonly message: string | ReadonlyArray<ContentPart>
+  readonly model?: string
+  readonly user?: string
+  readonly instructions?: string
+  readonly budget?: Budget
+}
 
 /**
  * What a handler may know of its call: the second argument of every handler.
@@ -42,4 +62,6 @@ export interface CallContext {
   readonly emit: (chunk: OutputChunk) => Effect.Effect<void>
   /** Makes a process group known to the journal, so that it can be ended after a crash. */
   readonly processStarted: (identity: ProcessIdentity) => Effect.Effect<void>
+  /** Runs a turn of a sub-session; interrupting the call cancels it. */
+  readonly delegate: (delegation: Delegation) => Effect.Effect<TurnResult, RunError>
 }

@@ -78,8 +78,9 @@ export const standing = (session: LiveSession, ref: CallRef): Standing => {
 
 /**
  * Runs the fresh ones of some steps at the same time: all intents in one commit, each outcome as soon as it is there, and
- * all of them durable at the end. Steps that are not fresh are left as they are. When the fiber is interrupted, or the
- * journal fails, so are the steps, and they have ended before it goes on; settlements of interrupted steps are journaled.
+ * all of them durable at the end. Steps that are not fresh are left as they are; with `again`, those whose outcome is unknown
+ * are run instead, under a second intent. When the fiber is interrupted, or the journal fails, so are the steps, and they have
+ * ended before it goes on; settlements of interrupted steps are journaled.
  *
  * @since 0.1.0
  * @category combinators
@@ -87,11 +88,12 @@ export const standing = (session: LiveSession, ref: CallRef): Standing => {
 export const stage = (
   session: LiveSession,
   steps: ReadonlyArray<Step>,
-  options: { readonly concurrency: number }
+  options: { readonly concurrency: number; readonly again?: boolean }
 ): Effect.Effect<void, JournalError | LeaseError> =>
   Effect.uninterruptibleMask((restore) =>
     Effect.gen(function*() {
-      const fresh = steps.filter((step) => standing(session, step.ref)._tag === "Fresh")
+      const wanted = options.again === true ? "Unknown" : "Fresh"
+      const fresh = steps.filter((step) => standing(session, step.ref)._tag === wanted)
       if (fresh.length === 0) return
       const at = yield* Clock.currentTimeMillis
       yield* session.commit(fresh.map(({ intent, ref }) => ({ _tag: "Intent", ref, at, ...intent })))

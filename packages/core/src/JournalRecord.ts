@@ -127,6 +127,7 @@ export const JournalRecord = Schema.Union(
     ref: CallRef,
     tool: Schema.String,
     safety: added(Safety, "side-effect"),
+    polls: added(Schema.Boolean, false),
     at: added(Schema.Number, 0),
     argumentsHash: Schema.String,
     edited: Schema.NullOr(Schema.Record({ key: Schema.String, value: Schema.Unknown })),

@@ -7,6 +7,7 @@ import type * as Chunk from "effect/Chunk"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
+import type { ActiveTime } from "./ActiveTime.js"
 import { Event } from "./Event.js"
 import type { JournalError, LeaseError } from "./Journal.js"
 import type { ResponsePart } from "./JournalRecord.js"
@@ -38,6 +39,7 @@ interface Options {
   readonly turn: number
   readonly iteration: number
   readonly request: ModelRequest
+  readonly active: ActiveTime
   readonly emit: (event: Event) => Effect.Effect<void>
 }
 
@@ -169,7 +171,7 @@ const complete = (
       finish: finish.reason,
       usage: finish.usage,
       prices: model.prices,
-      millis: 0
+      millis: yield* options.active.lap
     }])
     if (finish.usage !== null) {
       yield* emit(Event.UsageReported({ usage: finish.usage, cost: Usage.cost(finish.usage, model.prices) }))

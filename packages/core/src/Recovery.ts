@@ -3,16 +3,21 @@
  *
  * @since 0.1.0
  */
+import * as Cause from "effect/Cause"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as Option from "effect/Option"
-import type { CallContext } from "./CallContext.js"
+import * as ApprovalPolicy from "./ApprovalPolicy.js"
 import type { JournalError, LeaseError } from "./Journal.js"
 import type { JournalRecord } from "./JournalRecord.js"
 import type { LiveSession } from "./LiveSession.js"
 import type { Outcome } from "./Outcome.js"
-import { UnfinishedError } from "./RunError.js"
+import * as ResultContent from "./ResultContent.js"
+import { ConfigurationError, UnfinishedError } from "./RunError.js"
 import type { Sandbox } from "./Sandbox.js"
 import { type Batch, type BatchCall, unsettled } from "./SessionState.js"
+import * as ToolExecutor from "./ToolExecutor.js"
 import type { ToolSet } from "./ToolRegistry.js"
 
 /**
@@ -95,25 +100,58 @@ export const unfinished = (session: LiveSession, report: RecoveryReport): Unfini
 }
 
 /**
- * Closes the batch: every call without a result gets one that says what is known. A tool that declares `reconcile` is asked
- * first whether its effect happened. Runs no handler and calls no model.
+ * What recovery works with.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Environment extends ToolExecutor.Environment {
+  readonly tools: ToolSet
+  readonly policy: ApprovalPolicy.ApprovalPolicy
+}
+
+/**
+ * How a batch is closed. `rerun`: with `partial`, calls that had started are run again, under the same idempotency key, where
+ * their tool is declared idempotent or read-only and their arguments are in the journal as they were. Default: nothing runs.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface RecoveryOptions {
+  readonly choice: RecoveryChoice
+  readonly rerun?: boolean
+}
+
+/**
+ * Closes the batch that a crash cut off: every call without a result gets one that says what is known. A tool that declares
+ * `reconcile` is asked first whether its effect happened. Calls no model. Fails where there is nothing to recover.
  *
  * @since 0.1.0
  * @category combinators
  */
-export const close = (options: {
-  readonly session: LiveSession
-  readonly tools: ToolSet
-  readonly choice: RecoveryChoice
-  readonly report: RecoveryReport
-  readonly contextOf: (call: BatchCall) => CallContext
-}): Effect.Effect<void, JournalError | LeaseError> =>
+export const recover = (
+  environment: Environment,
+  { choice, rerun = false }: RecoveryOptions
+): Effect.Effect<RecoveryReport, JournalError | LeaseError | ConfigurationError> =>
   Effect.gen(function*() {
-    const { choice, report, session } = options
+    const { sandbox, session } = environment
+    if (session.state().end === "awaiting") {
+      return yield* new ConfigurationError({
+        message:
+          `Session ${session.id} was not cut off: it waits for answers or results. Give them with supply; to give up, deny the calls or supply errors.`
+      })
+    }
+    const report = yield* inspect(session, sandbox)
     const { batch } = session.state()
-    if (batch === null) return
+    if (report === undefined || batch === null) {
+      return yield* new ConfigurationError({ message: `Session ${session.id} has no unfinished calls.` })
+    }
+    yield* session.note([
+      { _tag: "Recovered", turn: batch.turn, iteration: batch.iteration, choice, ended: report.ended }
+    ])
+    if (rerun && choice === "partial") yield* runAgain(environment)
     const settled = yield* Effect.forEach(unsettled(session.state()), (call) =>
-      Effect.map(outcomeOf(call, options), (outcome): JournalRecord => ({
+      Effect.map(outcomeOf(environment, call), (outcome): JournalRecord => ({
         _tag: "Settled",
         ref: call.ref,
         outcome,
@@ -122,30 +160,68 @@ export const close = (options: {
         written: 0,
         durationMillis: 0
       })))
-    yield* session.commit([
-      { _tag: "Recovered", turn: batch.turn, iteration: batch.iteration, choice, ended: report.ended },
-      ...settled
-    ])
+    yield* session.commit(settled)
+    return report
   })
 
-const outcomeOf = (call: BatchCall, { contextOf, tools }: Parameters<typeof close>[0]): Effect.Effect<Outcome> => {
-  if (!call.started) return Effect.succeed(unknown(false))
+/** The calls that had started, one after the other. */
+const runAgain = (environment: Environment): Effect.Effect<void, JournalError | LeaseError> =>
+  Effect.forEach(
+    unsettled(environment.session.state()).flatMap((call) => repeatable(environment, call)),
+    (call) =>
+      ToolExecutor.runStage(environment, [call], {
+        outputBytes: environment.limits.maxOutputBytes,
+        millis: Duration.toMillis(environment.limits.batchTimeout),
+        again: true
+      }),
+    { discard: true }
+  )
+
+const repeatable = (
+  { policy, redactor, tools }: Environment,
+  call: BatchCall
+): ReadonlyArray<ToolExecutor.ApprovedCall> => {
+  const found = preparedOf(tools, call)
+  if (!call.started || found === undefined) return []
+  const { args, prepared, tool } = found
+  const mayRepeat = (tool.idempotent || tool.safety === "read-only") &&
+    !redactor.containsMarker(JSON.stringify(args)) && ApprovalPolicy.refusal(policy, tool, prepared) === undefined
+  const ready = { _tag: "Ready" as const, ref: call.ref, tool, arguments: args, prepared, repairs: [] }
+  return mayRepeat ? [{ ready, edited: call.edited, preview: null }] : []
+}
+
+/** The call as it had run: with the arguments that a person had put in place of the model's, if so. */
+const preparedOf = (tools: ToolSet, call: BatchCall) => {
   const tool = call.tool === null ? undefined : tools.byName.get(call.tool)
-  const prepared = Option.fromNullable(call.call.arguments).pipe(
-    Option.flatMap((args) =>
-      Option.fromNullable(tool).pipe(Option.flatMap((tool) => Option.getRight(tool.prepare(args))))
+  const args = call.edited ?? call.call.arguments
+  if (tool === undefined || args === null) return undefined
+  const prepared = Option.getOrUndefined(Either.getRight(tool.prepare(args)))
+  return prepared === undefined ? undefined : { tool, args, prepared }
+}
+
+const outcomeOf = (environment: Environment, call: BatchCall): Effect.Effect<Outcome> => {
+  const found = call.started ? preparedOf(environment.tools, call) : undefined
+  if (found === undefined) return Effect.succeed(unknown(call.started))
+  const { active, limits, session } = environment
+  const capacity = limits.maxOutputBytes
+  const context = ToolExecutor.contextOf(environment, call.ref, { capacity, traces: ToolExecutor.noTraces() })
+  const asked = Effect.map(
+    Effect.suspend(() => found.prepared.reconcile(context)),
+    (output): Outcome => output === undefined ? unknown(true) : { _tag: "Succeeded", ...output }
+  )
+  return active.within(asked, {
+    millis: Duration.toMillis(found.prepared.timeout ?? limits.callTimeout),
+    onTimeout: () => unknown(true)
+  }).pipe(
+    Effect.catchAllCause((cause) =>
+      Cause.isInterruptedOnly(cause)
+        ? Effect.failCause(cause)
+        : Effect.as(Effect.logError("A tool could not reconcile", cause), unknown(true))
+    ),
+    Effect.flatMap((outcome) =>
+      ResultContent.fit(outcome, { ...environment, session: session.id, ref: call.ref, tool: found.tool, capacity })
     )
   )
-  return Option.match(prepared, {
-    onNone: () => Effect.succeed(unknown(true)),
-    onSome: (prepared) =>
-      prepared.reconcile(contextOf(call)).pipe(
-        Effect.map((output): Outcome =>
-          output === undefined ? unknown(true) : { _tag: "Succeeded", content: output.content }
-        ),
-        Effect.catchAllCause((cause) => Effect.as(Effect.logError("A tool could not reconcile", cause), unknown(true)))
-      )
-  })
 }
 
 const unknown = (started: boolean): Outcome => ({

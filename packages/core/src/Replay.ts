@@ -151,8 +151,8 @@ const eventsOf = (record: JournalRecord, around: Surroundings): ReadonlyArray<Ev
     case "Compacted":
       return [...usageOf(record), Event.Compacted({ summary: record.summary })]
     case "TurnEnded": {
-      const { end, reason } = record
-      return [Event.Final({ result: Turn.resultOf(around.before, { session: around.session, end, reason }) })]
+      const { end, millis, reason } = record
+      return [Event.Final({ result: Turn.resultOf(around.before, { session: around.session, end, millis, reason }) })]
     }
     case "CallReceived":
     case "ProcessStarted":

@@ -6,10 +6,10 @@
  */
 import * as Chunk from "effect/Chunk"
 import * as HashMap from "effect/HashMap"
-import * as HashSet from "effect/HashSet"
 import * as Option from "effect/Option"
-import type { Decision, Question, Scope } from "./Approval.js"
+import type { Decision, Question } from "./Approval.js"
 import * as Budget from "./Budget.js"
+import * as ContextGuard from "./ContextGuard.js"
 import * as Conversation from "./Conversation.js"
 import type { FileRead } from "./FileRead.js"
 import type { JournalRecord, TurnEnd } from "./JournalRecord.js"
@@ -17,13 +17,15 @@ import type { Message } from "./Message.js"
 import type { FinishReason } from "./ModelDelta.js"
 import type { Outcome } from "./Outcome.js"
 import type { ProcessIdentity } from "./ProcessRunner.js"
+import * as RateLimit from "./RateLimit.js"
 import type { Safety } from "./Safety.js"
 import type { CallRef, ToolCall } from "./ToolCall.js"
 import type { TurnCall } from "./TurnResult.js"
 import * as Usage from "./Usage.js"
 
 /**
- * A call of the current batch and what is known of it. `started`: its intent is journaled.
+ * A call of the current batch and what is known of it. `started`: its intent is journaled, which says the rest: `edited` are
+ * the arguments that a person put in place of the model's.
  *
  * @since 0.1.0
  * @category models
@@ -33,6 +35,9 @@ export interface BatchCall {
   readonly call: ToolCall
   readonly tool: string | null
   readonly started: boolean
+  readonly safety: Safety
+  readonly polls: boolean
+  readonly edited: Readonly<Record<string, unknown>> | null
   readonly settled: { readonly outcome: Outcome; readonly note: string | null; readonly durationMillis: number } | null
 }
 
@@ -78,17 +83,6 @@ export interface OpenTurn {
 }
 
 /**
- * A handler that was started: when (milliseconds since the epoch) and what kind of tool it was.
- *
- * @since 0.1.0
- * @category models
- */
-export interface Start {
-  readonly at: number
-  readonly safety: Safety
-}
-
-/**
  * How often the same call with the same result came last in a row.
  *
  * @since 0.1.0
@@ -99,9 +93,12 @@ export interface Streak {
   readonly count: number
 }
 
+const noStreak: Streak = { signature: "", count: 0 }
+
 /**
  * Where a session stands. `open` is the turn that goes on or waits for answers, `seq` the last record folded in, `turns`
- * counts turns begun, `tokens` is what the provider counted for the latest request and answer (null: not known), `spent` what
+ * counts turns begun, `wireIds` the calls by the ids
+ * that models know them by, `context` how full the model's context is, `spent` what
  * the whole session spent, `starts` the handlers of the last minute, `written` the bytes that were written to files.
  *
  * @since 0.1.0
@@ -114,12 +111,11 @@ export interface SessionState {
   readonly end: TurnEnd | null
   readonly batch: Batch | null
   readonly messages: ReadonlyArray<Message>
-  readonly wireIds: HashSet.HashSet<string>
+  readonly wireIds: HashMap.HashMap<string, CallRef>
   readonly reads: HashMap.HashMap<string, FileRead>
-  readonly always: ReadonlyArray<string>
-  readonly tokens: number | null
+  readonly context: ContextGuard.Use
   readonly spent: Budget.Spent
-  readonly starts: ReadonlyArray<Start>
+  readonly starts: ReadonlyArray<RateLimit.Start>
   readonly written: number
 }
 
@@ -136,10 +132,9 @@ export const empty: SessionState = {
   end: null,
   batch: null,
   messages: [],
-  wireIds: HashSet.empty(),
+  wireIds: HashMap.empty(),
   reads: HashMap.empty(),
-  always: [],
-  tokens: null,
+  context: ContextGuard.empty,
   spent: Budget.nothing,
   starts: [],
   written: 0
@@ -184,7 +179,8 @@ export const nextStreak = (streak: Streak, next: string): Streak => ({
  */
 export const step = (state: SessionState, record: JournalRecord): SessionState => {
   const next = apply(state, record)
-  return { ...next, seq: state.seq + 1 }
+  const context = ContextGuard.follow(state.context, record, state.messages, next.messages)
+  return { ...next, seq: state.seq + 1, context }
 }
 
 const apply = (state: SessionState, record: JournalRecord): SessionState => {
@@ -207,7 +203,7 @@ const apply = (state: SessionState, record: JournalRecord): SessionState => {
           usedUp: null,
           calls: Chunk.empty(),
           text: "",
-          streak: { signature: "", count: 0 },
+          streak: noStreak,
           always: []
         }
       }
@@ -217,7 +213,7 @@ const apply = (state: SessionState, record: JournalRecord): SessionState => {
         ...state,
         batch: {
           ...batch,
-          calls: [...batch.calls, { ref: record.ref, call: record.call, tool: null, started: false, settled: null }]
+          calls: [...batch.calls, { ...unknown, ref: record.ref, call: record.call }]
         }
       }
     }
@@ -236,18 +232,29 @@ const apply = (state: SessionState, record: JournalRecord): SessionState => {
       return withBatch(
         {
           ...state,
-          always: [...state.always, ...entries(record.decision, "session")],
+          // What waited for the decision waits no more: a crash from here on is one in the middle of the calls.
+          end: null,
           open: state.open === null
             ? null
-            : { ...state.open, always: [...state.open.always, ...entries(record.decision, "turn")] }
+            : { ...state.open, always: [...state.open.always, ...entriesOfTurn(record.decision)] }
         },
         (batch) => ({ ...batch, decision: record.decision })
       )
     case "Intent":
       return withCall(
-        spend({ ...state, starts: [...recent(state.starts, record.at), record] }, { ...Budget.nothing, calls: 1 }),
+        spend({
+          ...state,
+          starts: [...RateLimit.recent(state.starts, record.at), { at: record.at, safety: record.safety }]
+        }, { ...Budget.nothing, calls: 1 }),
         record.ref,
-        (call) => ({ ...call, started: true, tool: record.tool })
+        (call) => ({
+          ...call,
+          started: true,
+          tool: record.tool,
+          safety: record.safety,
+          polls: record.polls,
+          edited: record.edited
+        })
       )
     case "ProcessStarted":
       return withBatch(state, (batch) => ({
@@ -260,6 +267,7 @@ const apply = (state: SessionState, record: JournalRecord): SessionState => {
           ...call,
           settled: { outcome: record.outcome, note: record.note, durationMillis: record.durationMillis }
         })),
+        end: null,
         reads: record.reads.reduce((reads, read) => HashMap.set(reads, read.path, read), state.reads),
         written: state.written + record.written
       })
@@ -268,12 +276,11 @@ const apply = (state: SessionState, record: JournalRecord): SessionState => {
     case "BudgetReached":
       return { ...state, open: state.open === null ? null : { ...state.open, usedUp: record.message } }
     case "Shortened":
-      return { ...state, messages: Conversation.shorten(state.messages, record), tokens: null }
+      return { ...state, messages: Conversation.shorten(state.messages, record) }
     case "Compacted":
       return {
         ...spend(state, spentOn(record)),
-        messages: Conversation.compact(state.messages, record),
-        tokens: null
+        messages: Conversation.compact(state.messages, record)
       }
     case "TurnEnded": {
       const ended = spend(state, { ...Budget.nothing, millis: record.millis })
@@ -281,6 +288,15 @@ const apply = (state: SessionState, record: JournalRecord): SessionState => {
     }
   }
 }
+
+const unknown = {
+  tool: null,
+  started: false,
+  safety: "read-only",
+  polls: false,
+  edited: null,
+  settled: null
+} as const
 
 const emptyBatch = ({ iteration, turn }: { readonly turn: number; readonly iteration: number }): Batch => ({
   turn,
@@ -302,15 +318,12 @@ const withCall = (state: SessionState, ref: CallRef, change: (call: BatchCall) =
     calls: batch.calls.map((call) => call.ref.position === ref.position ? change(call) : call)
   }))
 
-const entries = (decision: Decision, scope: Scope): ReadonlyArray<string> =>
+const entriesOfTurn = (decision: Decision): ReadonlyArray<string> =>
   decision._tag === "Each"
-    ? decision.answers.flatMap(({ answer }) => answer._tag === "Always" && answer.scope === scope ? [answer.entry] : [])
+    ? decision.answers.flatMap(({ answer }) =>
+      answer._tag === "Always" && answer.scope === "turn" ? [answer.entry] : []
+    )
     : []
-
-const minuteMillis = 60_000
-
-const recent = (starts: ReadonlyArray<Start>, now: number): ReadonlyArray<Start> =>
-  starts.filter(({ at }) => at > now - minuteMillis)
 
 const spend = (state: SessionState, spent: Budget.Spent): SessionState => ({
   ...state,
@@ -331,11 +344,9 @@ const responded = (before: SessionState, record: Responded): SessionState => {
   const received = state.batch ?? emptyBatch(record)
   const batch = { ...received, calls: [...received.calls].sort((a, b) => a.ref.position - b.ref.position) }
   const { parts, wireIds } = Conversation.assistantParts(record.parts, batch.calls, state.wireIds)
-  const usage = record.usage
   return {
     ...state,
     wireIds,
-    tokens: usage === null ? state.tokens : usage.input + usage.output,
     messages: parts.length === 0 ? state.messages : [...state.messages, { role: "assistant", content: parts }],
     batch: batch.calls.length === 0 ? null : { ...batch, responded: true },
     open: state.open === null ? null : {
@@ -363,7 +374,8 @@ const finishBatch = (state: SessionState): SessionState => {
       ...state.open,
       calls: Chunk.appendAll(state.open.calls, Chunk.fromIterable(batch.calls.flatMap(turnCall))),
       streak: batch.calls.reduce(
-        (streak, { call, settled }) => settled === null ? streak : nextStreak(streak, signature(call, settled.outcome)),
+        (streak, { call, polls, settled }) =>
+          settled === null ? streak : polls ? noStreak : nextStreak(streak, signature(call, settled.outcome)),
         state.open.streak
       )
     }

@@ -8,6 +8,10 @@ import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as FiberRef from "effect/FiberRef"
+import * as Option from "effect/Option"
+import type { Account } from "./Account.js"
+import type { ActiveTime } from "./ActiveTime.js"
 import type { CallContext } from "./CallContext.js"
 import * as Content from "./Content.js"
 import * as DurableStep from "./DurableStep.js"
@@ -20,8 +24,8 @@ import type { Outcome } from "./Outcome.js"
 import * as OutputLimit from "./OutputLimit.js"
 import type { OutputStore } from "./OutputStore.js"
 import { type Redactor, redactRecord } from "./Redaction.js"
+import * as ResultContent from "./ResultContent.js"
 import type { Sandbox } from "./Sandbox.js"
-import * as Sanitiser from "./Sanitiser.js"
 import * as SessionState from "./SessionState.js"
 import * as ToolCall from "./ToolCall.js"
 import * as ToolFailure from "./ToolFailure.js"
@@ -54,6 +58,9 @@ export interface Environment {
   readonly outputs: OutputStore["Type"]
   readonly fingerprint: (text: string) => string
   readonly user: string | undefined
+  readonly account: Account
+  readonly active: ActiveTime
+  readonly delegate: CallContext["delegate"]
   readonly emit: (event: Event) => Effect.Effect<void>
 }
 
@@ -61,7 +68,20 @@ export interface Environment {
 const lastOutputLength = 2_000
 
 /**
- * Runs one stage: calls that may overlap. `outputBytes` is what the results of the stage may take together.
+ * What a stage may take: bytes of all its results together, and running time in milliseconds. `again`: only calls whose
+ * outcome a crash left unknown run, once more.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface StageLimits {
+  readonly outputBytes: number
+  readonly millis: number
+  readonly again?: boolean
+}
+
+/**
+ * Runs one stage: calls that may overlap.
  *
  * @since 0.1.0
  * @category combinators
@@ -69,35 +89,48 @@ const lastOutputLength = 2_000
 export const runStage = (
   environment: Environment,
   calls: ReadonlyArray<ApprovedCall>,
-  options: { readonly outputBytes: number }
+  limits: StageLimits
 ): Effect.Effect<void, JournalError | LeaseError> =>
-  Effect.flatMap(
-    Effect.forEach(calls, (call) => stepOf(environment, call, Math.floor(options.outputBytes / calls.length))),
-    (steps) => DurableStep.stage(environment.session, steps, { concurrency: environment.limits.maxParallel })
-  )
-
-const stepOf = (environment: Environment, call: ApprovedCall, share: number): Effect.Effect<DurableStep.Step> =>
-  Effect.sync(() => {
-    const { arguments: args, ref, repairs, tool } = call.ready
-    const name = tool.definition.name
-    return {
-      ref,
-      intent: {
-        tool: name,
-        safety: tool.safety,
-        argumentsHash: environment.fingerprint(JSON.stringify(args)),
-        edited: call.edited === null ? null : redactRecord(environment.redactor, call.edited),
-        repairs
-      },
-      run: run(environment, call, OutputLimit.budget(environment.limits, share)),
-      onSettled: ({ outcome }, durationMillis) =>
-        environment.emit(Event.ToolFinished({ ref, tool: name, outcome, durationMillis }))
-    }
+  Effect.flatMap(environment.active.millis, (now) => {
+    const share = Math.floor(limits.outputBytes / calls.length)
+    return DurableStep.stage(
+      environment.session,
+      calls.map((call) => stepOf(environment, call, { outputBytes: share, stopsAt: now + limits.millis })),
+      { concurrency: environment.limits.maxParallel, again: limits.again === true }
+    )
   })
+
+/** What one call may take: bytes of its result, and the running time of the turn at which it ends. */
+interface CallLimits {
+  readonly outputBytes: number
+  readonly stopsAt: number
+}
+
+const stepOf = (environment: Environment, call: ApprovedCall, limits: CallLimits): DurableStep.Step => {
+  const { arguments: args, ref, repairs, tool } = call.ready
+  const name = tool.definition.name
+  return {
+    ref,
+    intent: {
+      tool: name,
+      safety: tool.safety,
+      polls: tool.polls,
+      argumentsHash: environment.fingerprint(JSON.stringify(args)),
+      edited: call.edited === null ? null : redactRecord(environment.redactor, call.edited),
+      repairs
+    },
+    run: run(environment, call, {
+      ...limits,
+      outputBytes: OutputLimit.budget(environment.limits, limits.outputBytes)
+    }),
+    onSettled: ({ outcome }, durationMillis) =>
+      environment.emit(Event.ToolFinished({ ref, tool: name, outcome, durationMillis }))
+  }
+}
 
 /**
  * What a call did besides its outcome, as far as it has come: what it read, the bytes that it took from the quota for
- * writing, the end of what it printed.
+ * writing, the end of what it printed; `over`: it has ended, and what it left running is not heard any more.
  *
  * @since 0.1.0
  * @category models
@@ -106,6 +139,7 @@ export interface Traces {
   readonly reads: Array<FileRead>
   written: number
   printed: string
+  over: boolean
 }
 
 /**
@@ -114,7 +148,7 @@ export interface Traces {
  * @since 0.1.0
  * @category constructors
  */
-export const noTraces = (): Traces => ({ reads: [], written: 0, printed: "" })
+export const noTraces = (): Traces => ({ reads: [], written: 0, printed: "", over: false })
 
 /**
  * What a handler is told of its call; what it does is added to `traces`.
@@ -143,10 +177,12 @@ export const contextOf = (environment: Environment, ref: ToolCall.CallRef, optio
       Effect.catchAll((error) => Effect.as(Effect.logWarning("A stored output could not be read", error), undefined))
     ),
   emit: (chunk) => {
+    if (options.traces.over) return Effect.void
     options.traces.printed = (options.traces.printed + chunk.text).slice(-lastOutputLength)
     return environment.emit(Event.ToolOutput({ ref, chunk }))
   },
-  processStarted: (process) => Effect.orDie(environment.session.append([{ _tag: "ProcessStarted", ref, process }]))
+  processStarted: (process) => Effect.orDie(environment.session.append([{ _tag: "ProcessStarted", ref, process }])),
+  delegate: environment.delegate
 })
 
 const reserveWrite = (
@@ -168,73 +204,85 @@ const reserveWrite = (
     return Effect.void
   })
 
-const run = (environment: Environment, call: ApprovedCall, capacity: number): Effect.Effect<DurableStep.Settlement> =>
+const run = (environment: Environment, call: ApprovedCall, limits: CallLimits): Effect.Effect<DurableStep.Settlement> =>
   Effect.gen(function*() {
-    const { ready } = call
+    const { preview, ready } = call
+    const { ref, tool } = ready
     const traces = noTraces()
-    const printed = () => traces.printed
-    const context = contextOf(environment, ready.ref, { capacity, traces })
-    yield* environment.emit(
-      Event.ToolStarted({
-        ref: ready.ref,
-        tool: ready.tool.definition.name,
-        summary: environment.redactor.redact(ready.prepared.summary),
-        preview: call.preview
-      })
-    )
-    const received = yield* Effect.interruptible(handled(environment, call, context, printed)).pipe(
+    const context = contextOf(environment, ref, { capacity: limits.outputBytes, traces })
+    const summary = environment.redactor.redact(ready.prepared.summary)
+    yield* environment.emit(Event.ToolStarted({ ref, tool: tool.definition.name, summary, preview }))
+    const received = yield* Effect.interruptible(handled(environment, call, context, { ...limits, traces })).pipe(
       Effect.exit,
-      Effect.flatMap(Exit.match({ onSuccess: Effect.succeed, onFailure: (cause) => afterCause(cause, printed) }))
+      Effect.flatMap(Exit.match({ onSuccess: Effect.succeed, onFailure: (cause) => afterCause(cause, traces) }))
     )
-    const outcome = clean(received, { environment, call, capacity })
-    return { outcome, note: noteOf(environment, call, outcome), reads: traces.reads, written: traces.written }
+    traces.over = true
+    const outcome = yield* ResultContent.fit(received, {
+      ...environment,
+      session: environment.session.id,
+      ref,
+      tool,
+      capacity: limits.outputBytes
+    })
+    const shown = withEdit(environment, call, outcome)
+    return { outcome: shown, note: noteOf(environment, call, shown), reads: traces.reads, written: traces.written }
   })
 
 const handled = (
   environment: Environment,
   { ready }: ApprovedCall,
   context: CallContext,
-  printed: () => string
+  { stopsAt, traces }: CallLimits & { readonly traces: Traces }
 ): Effect.Effect<Outcome> =>
   Effect.gen(function*() {
-    const paths = yield* Effect.forEach(ready.prepared.paths, (use) => environment.sandbox.files.decide(use))
+    const { active, sandbox } = environment
+    const paths = yield* Effect.forEach(ready.prepared.paths, (use) => sandbox.files.decide(use))
     const moved = ToolPlan.pathFailure(paths)
     if (moved !== undefined) return { _tag: "Refused", failure: moved }
-    const timeout = ready.prepared.timeout ?? environment.limits.callTimeout
-    return yield* ready.prepared.run(context).pipe(
-      Effect.match({
-        onSuccess: (output): Outcome => ({
-          _tag: "Succeeded",
-          content: output.content,
-          ...(output.structured === undefined ? {} : { structured: output.structured })
-        }),
-        onFailure: (failure): Outcome => ({ _tag: "Failed", failure })
-      }),
-      Effect.timeoutTo({
-        duration: timeout,
-        onSuccess: (outcome) => outcome,
-        onTimeout: () => timedOut(timeout, printed())
-      })
-    )
+    const own = Duration.toMillis(ready.prepared.timeout ?? environment.limits.callTimeout)
+    const left = stopsAt - (yield* active.millis)
+    if (left <= 0) return notBegun
+    const handler = Effect.match(Effect.suspend(() => ready.prepared.run(context)), {
+      onSuccess: (output): Outcome => ({ _tag: "Succeeded", ...output }),
+      onFailure: (failure): Outcome => ({ _tag: "Failed", failure })
+    })
+    const millis = Math.min(own, left)
+    return millis === Infinity
+      ? yield* handler
+      : yield* active.within(handler, { millis, onTimeout: () => timedOut(millis, left < own, traces.printed) })
   })
 
-const timedOut = (timeout: Duration.Duration, printed: string): Outcome => ({
+const notBegun: Outcome = {
+  _tag: "Refused",
+  failure: ToolFailure.limit(
+    "time",
+    0,
+    "The time for all calls of this response was over before this call began. It did not run.",
+    "Send it again in the next response if it is still needed."
+  )
+}
+
+const timedOut = (elapsedMillis: number, shared: boolean, printed: string): Outcome => ({
   _tag: "TimedOut",
   failure: {
     _tag: "Timeout",
-    message: `Timed out after ${Duration.format(timeout)}; what it had started was ended.${lastOutput(printed)}`,
+    message: `${shared ? "The time for all calls of this response was over" : "Timed out"} after ${
+      Duration.format(Duration.millis(elapsedMillis))
+    }; what it had started was ended.${lastOutput(printed)}`,
     suggestedFix: "Do less in one call, or ask for more time where the tool allows it.",
-    details: { elapsedMillis: Duration.toMillis(timeout) }
+    details: { elapsedMillis }
   }
 })
 
-const afterCause = (cause: Cause.Cause<never>, printed: () => string): Effect.Effect<Outcome> =>
-  Cause.isInterruptedOnly(cause)
-    ? Effect.succeed(cancelled(printed()))
-    : Effect.as(
+const afterCause = (cause: Cause.Cause<never>, traces: Traces): Effect.Effect<Outcome> =>
+  Effect.flatMap(FiberRef.get(FiberRef.interruptedCause), (interrupted) => {
+    if (!Cause.isEmpty(interrupted)) return Effect.succeed(cancelled(traces.printed))
+    const message = Cause.isInterruptedOnly(cause) ? "it interrupted itself" : messageOf(Cause.squash(cause))
+    return Effect.as(
       Effect.logError("A tool panicked", cause),
-      { _tag: "Failed", failure: ToolFailure.panicked(messageOf(Cause.squash(cause))) }
+      { _tag: "Failed", failure: ToolFailure.panicked(message) }
     )
+  })
 
 /**
  * The outcome of a call that the user cancelled, with the end of what it had printed.
@@ -254,40 +302,24 @@ export const cancelled = (printed: string): Outcome => ({
 
 const lastOutput = (printed: string): string => printed === "" ? "" : `\nIts last output:\n${printed}`
 
-const messageOf = (defect: unknown): string => defect instanceof Error ? defect.message : String(defect)
-
-const clean = (
-  outcome: Outcome,
-  options: { readonly environment: Environment; readonly call: ApprovedCall; readonly capacity: number }
-): Outcome => {
-  const { redactor } = options.environment
-  const { tool } = options.call.ready
-  const cut = (text: string, keep: "head" | "head-and-tail") =>
-    OutputLimit.truncate(text, { maxBytes: options.capacity, keep, hint: "ask for a part of it" }).text
-  if (outcome._tag !== "Succeeded") {
-    const { failure } = outcome
-    const message = ToolFailure.isJsonObject(failure.message)
-      ? failure.message
-      : Sanitiser.sanitise(failure.message).text
-    return { ...outcome, failure: { ...failure, message: cut(redactor.redact(message), "head-and-tail") } }
-  }
-  const content = outcome.content.map((part) => {
-    if (part.type !== "text") return part
-    const visible = tool.verbatim ? part.text : Sanitiser.sanitise(part.text).text
-    const text = redactor.redact(visible)
-    return Content.text(tool.outputCut === "self-limited" ? text : cut(text, tool.outputCut))
-  })
-  return {
-    ...outcome,
-    content: options.call.edited === null
-      ? content
-      : [
-        Content.text(`The user changed the arguments to: ${redactor.redact(JSON.stringify(options.call.edited))}`),
-        ...content
-      ],
-    ...("structured" in outcome ? { structured: redactor.redactJson(outcome.structured) } : {})
-  }
+/** Whatever was thrown: even an object that cannot be made a text. */
+const messageOf = (defect: unknown): string => {
+  const said = Option.getOrElse(described(defect), () => "")
+  return said === "" ? "it threw something that says nothing" : said
 }
+
+const described = Option.liftThrowable((defect: unknown): string =>
+  defect instanceof Error ? defect.message || defect.name : String(defect)
+)
+
+const withEdit = ({ redactor }: Environment, { edited }: ApprovedCall, outcome: Outcome): Outcome =>
+  edited === null || outcome._tag !== "Succeeded" ? outcome : {
+    ...outcome,
+    content: [
+      Content.text(`The user changed the arguments to: ${redactor.redact(JSON.stringify(edited))}`),
+      ...outcome.content
+    ]
+  }
 
 const noteOf = (environment: Environment, { ready }: ApprovedCall, outcome: Outcome): string | null => {
   const state = environment.session.state()

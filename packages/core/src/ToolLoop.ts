@@ -6,16 +6,19 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import * as Queue from "effect/Queue"
+import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import * as Take from "effect/Take"
+import * as Account from "./Account.js"
+import * as ActiveTime from "./ActiveTime.js"
 import { Approval, type Decision } from "./Approval.js"
 import * as Batch from "./Batch.js"
+import * as Budget from "./Budget.js"
+import * as CallResults from "./CallResults.js"
 import * as Content from "./Content.js"
 import { Event } from "./Event.js"
+import * as EventStream from "./EventStream.js"
 import { Journal, type JournalError, type LeaseError } from "./Journal.js"
 import { Limits } from "./Limits.js"
 import * as LiveSession from "./LiveSession.js"
@@ -27,14 +30,13 @@ import { Redaction } from "./Redaction.js"
 import { ConfigurationError, type RunError } from "./RunError.js"
 import { Sandbox } from "./Sandbox.js"
 import * as SessionState from "./SessionState.js"
-import * as ToolExecutor from "./ToolExecutor.js"
 import * as ToolFailure from "./ToolFailure.js"
 import { ToolRegistry } from "./ToolRegistry.js"
 import * as Turn from "./Turn.js"
 import type { TurnResult } from "./TurnResult.js"
 
 /**
- * What a loop is made with. Defaults: mode `enabled`, no instructions.
+ * What a loop is made with. Defaults: mode `enabled`, no instructions, no budgets.
  *
  * @since 0.1.0
  * @category models
@@ -42,12 +44,15 @@ import type { TurnResult } from "./TurnResult.js"
 export interface LoopOptions {
   readonly mode?: Turn.Mode
   readonly instructions?: string
+  readonly budgets?: Partial<Budget.Budgets>
 }
 
 /**
  * A turn. Without `message` the session's last turn goes on where it stopped. `model` is the provider's model id, `user`
  * whose notes tools may use, `workspace` the project that the session is listed under; what is left out is the session's or
- * the default.
+ * the default. `budget` takes the place of the loop's budget of a turn. `parent` is a session with a turn that runs in this
+ * loop now, on whose behalf this one runs: its model, user and workspace are inherited, and what is spent here is spent from
+ * its budgets, too.
  *
  * @since 0.1.0
  * @category models
@@ -59,6 +64,8 @@ export interface RunOptions {
   readonly user?: string
   readonly workspace?: string
   readonly instructions?: string
+  readonly budget?: Budget.Budget
+  readonly parent?: string
 }
 
 /**
@@ -77,6 +84,17 @@ export interface SupplyOptions extends Omit<RunOptions, "message"> {
 }
 
 /**
+ * A session whose last batch a crash cut off, and what is done with it.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface RecoverOptions extends Recovery.RecoveryOptions {
+  readonly session: string
+  readonly workspace?: string
+}
+
+/**
  * The tool loop. Interrupting a run cancels its turn: running calls are interrupted, every call gets a result, and the
  * journal has it all before the interruption is through.
  *
@@ -87,11 +105,9 @@ export class ToolLoop extends Context.Tag("@capstan/core/ToolLoop")<ToolLoop, {
   readonly run: (options: RunOptions) => Effect.Effect<TurnResult, RunError>
   readonly stream: (options: RunOptions) => Stream.Stream<Event, RunError>
   readonly supply: (options: SupplyOptions) => Effect.Effect<TurnResult, RunError>
-  readonly recover: (options: {
-    readonly session: string
-    readonly choice: Recovery.RecoveryChoice
-    readonly workspace?: string
-  }) => Effect.Effect<Recovery.RecoveryReport, JournalError | LeaseError | ConfigurationError>
+  readonly recover: (
+    options: RecoverOptions
+  ) => Effect.Effect<Recovery.RecoveryReport, JournalError | LeaseError | ConfigurationError>
 }>() {}
 
 /**
@@ -123,27 +139,19 @@ export const supply = (options: SupplyOptions): Effect.Effect<TurnResult, RunErr
   Effect.flatMap(ToolLoop, (loop) => loop.supply(options))
 
 /**
- * Closes a batch that a crash cut off. Runs no tool and calls no model; `run` without a message then goes on.
+ * Closes a batch that a crash cut off. Runs no tool, unless `rerun` asks for it, and calls no model; `run` without a message
+ * then goes on.
  *
  * @since 0.1.0
  * @category accessors
  */
-export const recover = (options: {
-  readonly session: string
-  readonly choice: Recovery.RecoveryChoice
-  readonly workspace?: string
-}): Effect.Effect<Recovery.RecoveryReport, JournalError | LeaseError | ConfigurationError, ToolLoop> =>
+export const recover = (
+  options: RecoverOptions
+): Effect.Effect<Recovery.RecoveryReport, JournalError | LeaseError | ConfigurationError, ToolLoop> =>
   Effect.flatMap(ToolLoop, (loop) => loop.recover(options))
 
 /** Sessions whose state is kept between turns, so that going on does not read the whole journal again. */
 const keptStates = 64
-
-/** Events that a slow consumer may be behind. */
-const eventCapacity = 64
-
-type Emit = (event: Event) => Effect.Effect<void>
-
-const silent: Emit = () => Effect.void
 
 const make = (defaults: LoopOptions) =>
   Effect.gen(function*() {
@@ -155,7 +163,9 @@ const make = (defaults: LoopOptions) =>
     const limits = yield* Limits
     const redactor = yield* Redaction
     const outputs = Option.getOrElse(yield* Effect.serviceOption(OutputStore), memory)
+    const shared = { sandbox, limits, redactor, outputs, fingerprint: journal.fingerprint }
     const states = new Map<string, SessionState.SessionState>()
+    const running = new Map<string, { readonly environment: Turn.Environment; readonly workspace: string }>()
 
     const keep = (session: LiveSession.LiveSession) =>
       Effect.sync(() => {
@@ -170,31 +180,76 @@ const make = (defaults: LoopOptions) =>
         Effect.tap((session) => Effect.addFinalizer(() => keep(session)))
       )
 
-    const environmentOf = (session: LiveSession.LiveSession, options: Omit<RunOptions, "message">, emit: Emit) =>
+    const environmentOf = (
+      session: LiveSession.LiveSession,
+      options: Omit<RunOptions, "message">,
+      sink: EventStream.Sink,
+      parent: Turn.Environment | undefined
+    ) =>
       Effect.gen(function*() {
         const { open } = session.state()
-        const environment: Turn.Environment = {
+        const model = yield* provider.model(options.model ?? open?.model ?? parent?.model.id)
+        const active = yield* ActiveTime.make(parent?.active)
+        const account = Account.make({
           session,
-          sandbox,
-          limits,
-          redactor,
-          outputs,
-          fingerprint: journal.fingerprint,
-          user: options.user ?? open?.user ?? undefined,
-          emit,
+          active,
+          budgets: { ...Budget.unlimited, ...defaults.budgets, ...(options.budget && { turn: options.budget }) },
+          parent: parent?.account
+        })
+        if (model.prices === null && Account.limitsCost(account)) {
+          return yield* new ConfigurationError({
+            message:
+              `The prices of ${model.id} are not known, so a budget in money cannot be kept. Name its prices, use another model, or limit tokens.`
+          })
+        }
+        const environment: Turn.Environment = {
+          ...shared,
+          session,
+          user: options.user ?? open?.user ?? parent?.user,
+          emit: (event) => Effect.suspend(() => sink.tryPut(event) ? Effect.void : active.excluding(sink.put(event))),
+          account,
+          active,
+          delegate: (delegation) => drive({ ...delegation, parent: session.id }, EventStream.silent),
           approval,
           tools: yield* registry.tools,
           provider,
-          model: yield* provider.model(options.model ?? open?.model),
+          model,
           mode: defaults.mode ?? "enabled",
           instructions: options.instructions ?? defaults.instructions ?? ""
         }
         return environment
       })
 
+    const parentOf = ({ parent }: RunOptions) => {
+      const found = parent === undefined ? undefined : running.get(parent)
+      return parent !== undefined && found === undefined
+        ? new ConfigurationError({
+          message: `Session ${parent} has no turn that runs in this loop now, so nothing can run on its behalf.`
+        })
+        : Effect.succeed(found)
+    }
+
+    const entered = (options: RunOptions) =>
+      Effect.gen(function*() {
+        const parent = yield* parentOf(options)
+        const workspace = options.workspace ?? parent?.workspace ?? sandbox.files.workingDirectory
+        return { parent: parent?.environment, workspace, session: yield* opened({ ...options, workspace }) }
+      })
+
+    const started = (
+      { parent, session, workspace }: Effect.Effect.Success<ReturnType<typeof entered>>,
+      options: RunOptions,
+      sink: EventStream.Sink
+    ): Effect.Effect<Turn.Environment, RunError, Scope.Scope> =>
+      Effect.tap(environmentOf(session, options, sink, parent), (environment) =>
+        Effect.acquireRelease(
+          Effect.sync(() => running.set(session.id, { environment, workspace })),
+          () => Effect.sync(() => running.delete(session.id))
+        ))
+
     const begin = (
       environment: Turn.Environment,
-      message: RunOptions["message"]
+      { message, parent }: RunOptions
     ): Effect.Effect<void, ConfigurationError | JournalError | LeaseError> => {
       const { model, session, user } = environment
       const state = session.state()
@@ -208,7 +263,7 @@ const make = (defaults: LoopOptions) =>
         provider: model.provider,
         model: model.id,
         user: user ?? null,
-        parent: null,
+        parent: parent ?? null,
         instructionsHash: journal.fingerprint(environment.instructions)
       }])
       return Effect.flatMap(started, () =>
@@ -227,57 +282,40 @@ const make = (defaults: LoopOptions) =>
         )
       )<TurnResult, RunError, never>
 
-    const drive = (options: RunOptions, emit: Emit): Effect.Effect<TurnResult, RunError> =>
+    const drive = (options: RunOptions, sink: EventStream.Sink): Effect.Effect<TurnResult, RunError> =>
       Effect.scoped(Effect.gen(function*() {
-        const session = yield* opened(options)
-        const report = yield* Recovery.inspect(session, sandbox)
-        if (report !== undefined) return yield* Recovery.unfinished(session, report)
-        const environment = yield* environmentOf(session, options, emit)
-        return yield* cancelling(environment)(
-          Effect.zipRight(begin(environment, options.message), Turn.drive(environment))
-        )
+        const here = yield* entered(options)
+        const report = yield* Recovery.inspect(here.session, sandbox)
+        if (report !== undefined) return yield* Recovery.unfinished(here.session, report)
+        const environment = yield* started(here, options, sink)
+        return yield* cancelling(environment)(Effect.zipRight(begin(environment, options), Turn.drive(environment)))
       }))
 
     return ToolLoop.of({
-      run: (options) => drive(options, silent),
-      stream: (options) => streamed((emit) => drive(options, emit)),
+      run: (options) => drive(options, EventStream.silent),
+      stream: (options) => EventStream.make((sink) => drive(options, sink)),
       supply: (options) =>
         Effect.scoped(Effect.gen(function*() {
-          const session = yield* opened(options)
-          const environment = yield* environmentOf(session, options, silent)
+          const environment = yield* started(yield* entered(options), options, EventStream.silent)
           return yield* cancelling(environment)(
             Effect.zipRight(supplied(environment, options), Turn.drive(environment))
           )
         })),
-      recover: ({ choice, ...options }) =>
+      recover: (options) =>
         Effect.scoped(Effect.gen(function*() {
           const session = yield* opened(options)
-          const report = yield* Recovery.inspect(session, sandbox)
-          if (report === undefined) {
-            return yield* new ConfigurationError({ message: `Session ${session.id} has no unfinished calls.` })
-          }
-          yield* Recovery.close({
+          const active = yield* ActiveTime.make()
+          return yield* Recovery.recover({
+            ...shared,
             session,
+            user: session.state().open?.user ?? undefined,
+            active,
+            account: Account.make({ session, active, budgets: Budget.unlimited, parent: undefined }),
+            delegate: () => new ConfigurationError({ message: "No model is called while a session is recovered." }),
+            emit: () => Effect.void,
             tools: yield* registry.tools,
-            choice,
-            report,
-            contextOf: ({ ref }) =>
-              ToolExecutor.contextOf(
-                {
-                  session,
-                  sandbox,
-                  limits,
-                  redactor,
-                  outputs,
-                  fingerprint: journal.fingerprint,
-                  user: undefined,
-                  emit: silent
-                },
-                ref,
-                { capacity: limits.maxOutputBytes, traces: ToolExecutor.noTraces() }
-              )
-          })
-          return report
+            policy: approval.policy
+          }, options)
         }))
     })
   })
@@ -318,7 +356,7 @@ const supplied = (environment: Turn.Environment, { decision, results }: SupplyOp
         }.`
       })
     }
-    yield* Batch.settle(
+    yield* CallResults.settle(
       environment,
       given.flatMap(({ ref, result, tool }) =>
         result === undefined ? [] : [{ ref, tool, outcome: suppliedOutcome(result, redactor.redact) }]
@@ -335,26 +373,6 @@ const suppliedOutcome = (
     ? { _tag: "Failed", failure: ToolFailure.execution(Content.toText(content)) }
     : { _tag: "Succeeded", content }
 }
-
-const streamed = (
-  drive: (emit: Emit) => Effect.Effect<TurnResult, RunError>
-): Stream.Stream<Event, RunError> =>
-  Stream.unwrapScoped(Effect.gen(function*() {
-    const queue = yield* Queue.bounded<Take.Take<Event, RunError>>(eventCapacity)
-    const put = (take: Take.Take<Event, RunError>) => Effect.ignoreLogged(Effect.exit(Queue.offer(queue, take)))
-    const emit: Emit = (event) => put(Take.of(event))
-    yield* Effect.forkScoped(
-      drive(emit).pipe(
-        Effect.exit,
-        Effect.flatMap(Exit.match({
-          onSuccess: () => put(Take.end),
-          onFailure: (cause) => put(Take.failCause(cause))
-        }))
-      )
-    )
-    yield* Effect.addFinalizer(() => Queue.shutdown(queue))
-    return Stream.flattenTake(Stream.fromQueue(queue))
-  }))
 
 /**
  * A loop with options of its own.

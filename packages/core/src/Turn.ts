@@ -5,7 +5,11 @@
  */
 import * as Chunk from "effect/Chunk"
 import * as Effect from "effect/Effect"
+import * as Account from "./Account.js"
 import * as Batch from "./Batch.js"
+import * as Budget from "./Budget.js"
+import * as CallResults from "./CallResults.js"
+import * as ContextGuard from "./ContextGuard.js"
 import { Event } from "./Event.js"
 import type { JournalError, LeaseError } from "./Journal.js"
 import type { TurnEnd } from "./JournalRecord.js"
@@ -49,11 +53,17 @@ type Failure = ModelError | JournalError | LeaseError
  */
 export const drive = (environment: Environment): Effect.Effect<TurnResult, Failure> =>
   Effect.gen(function*() {
-    const { emit, limits, mode, session } = environment
+    const { account, emit, limits, mode, session } = environment
     while (true) {
       // Decided by the state alone, so that a turn which a crash cut off ends as it would have.
       const ended = endOf(session.state().open, limits)
       if (ended !== undefined) return yield* end(environment, ended)
+      yield* account.charge
+      const reached = yield* Account.reached(account, "request")
+      if (reached !== undefined) {
+        yield* Account.note(environment, reached)
+        continue
+      }
       const iteration = session.state().open?.iteration ?? 0
       const outOfIterations = iteration >= limits.maxToolIterationsPerUserTurn
       yield* emit(Event.IterationStarted({ iteration }))
@@ -81,6 +91,7 @@ const endOf = (open: SessionState.OpenTurn | null, limits: Environment["limits"]
   if (open.answered === "refusal") return "refused"
   if (open.iteration > limits.maxToolIterationsPerUserTurn) return "iterations"
   if (open.answered !== null) return "answered"
+  if (open.usedUp !== null) return "budget"
   return open.streak.count >= limits.repeatsBeforeEnd ? "loop" : undefined
 }
 
@@ -101,6 +112,9 @@ const respond = (environment: Environment, iteration: number, outOfIterations: b
     }
   })
 
+const reasonOf = (end: TurnEnd, open: SessionState.OpenTurn | null): string | null =>
+  end === "budget" ? open?.usedUp ?? reasons.budget : reasons[end]
+
 const reasons: { readonly [End in TurnEnd]: string | null } = {
   answered: null,
   iterations: "The limit of tool iterations in one turn was reached.",
@@ -112,25 +126,28 @@ const reasons: { readonly [End in TurnEnd]: string | null } = {
 }
 
 const end = (environment: Environment, end: TurnEnd): Effect.Effect<TurnResult, Failure> =>
-  Effect.suspend(() => {
-    const { emit, session } = environment
+  Effect.gen(function*() {
+    const { account, active, emit, session } = environment
     const turn = turnOf(environment)
-    const result = resultOf(session.state(), { session: session.id, end, reason: reasons[end] })
-    return session.commit([{ _tag: "TurnEnded", turn, end, reason: reasons[end], millis: 0 }]).pipe(
-      Effect.zipRight(emit(Event.Final({ result }))),
-      Effect.as(result)
-    )
+    const reason = reasonOf(end, session.state().open)
+    const millis = yield* active.lap
+    const result = resultOf(session.state(), { session: session.id, end, reason, millis })
+    yield* session.commit([{ _tag: "TurnEnded", turn, end, reason, millis }])
+    yield* account.charge
+    yield* emit(Event.Final({ result }))
+    return result
   })
 
 /**
- * What the latest turn of a session came to when it ended so; `state` is that before its `TurnEnded`.
+ * What the latest turn of a session came to when it ended so; `state` is that before its `TurnEnded`, `millis` the running
+ * time that this record carries.
  *
  * @since 0.1.0
  * @category constructors
  */
 export const resultOf = (
   state: SessionState.SessionState,
-  ended: Pick<TurnResult, "session" | "end" | "reason">
+  { millis, ...ended }: Pick<TurnResult, "session" | "end" | "reason"> & { readonly millis: number }
 ): TurnResult => ({
   ...ended,
   turn: state.turns - 1,
@@ -138,7 +155,8 @@ export const resultOf = (
   calls: Chunk.toReadonlyArray(state.open?.calls ?? Chunk.empty()),
   pending: SessionState.unsettled(state).map(({ call, ref }) => ({ ref, call })),
   usage: state.open?.spent.usage ?? Usage.zero,
-  cost: state.open?.spent.cost ?? null
+  cost: state.open?.spent.cost ?? null,
+  spent: Budget.add(state.open?.spent ?? Budget.nothing, { ...Budget.nothing, millis })
 })
 
 /**
@@ -151,34 +169,31 @@ export const batchEnvironment = (environment: Environment): Batch.Environment =>
   ...environment,
   capacity: OutputLimit.capacity({
     contextWindow: environment.model.contextWindow,
-    tokensInUse: environment.session.state().tokens,
+    tokensInUse: ContextGuard.tokensInUse(environment.session.state().context),
     maxOutput: environment.model.maxOutput
   })
 })
 
 /**
- * Ends an interrupted turn: a response that was coming in is void, every call without a result gets one.
+ * Ends an interrupted turn: a response that was coming in is void, every call without a result gets one. A turn that had
+ * ended `awaiting` goes on waiting.
  *
  * @since 0.1.0
  * @category combinators
  */
 export const cancel = (
-  environment: Pick<Environment, "emit" | "session">
+  environment: Pick<Environment, "account" | "active" | "emit" | "session">
 ): Effect.Effect<void, JournalError | LeaseError> =>
   Effect.gen(function*() {
-    const { session } = environment
-    const { batch, open, turns } = session.state()
-    if (open === null) return
+    const { account, active, session } = environment
+    const { batch, end, open, turns } = session.state()
+    if (open === null || end === "awaiting") return
     if (batch !== null && !batch.responded) {
       const { iteration, turn } = batch
       yield* session.append([{ _tag: "Voided", turn, iteration, reason: "cancelled by the user" }])
     }
-    yield* Batch.settleRest(environment, cancelled(""))
-    yield* session.commit([{
-      _tag: "TurnEnded",
-      turn: turns - 1,
-      end: "cancelled",
-      reason: reasons.cancelled,
-      millis: 0
-    }])
+    yield* CallResults.settleRest(environment, cancelled(""))
+    const millis = yield* active.lap
+    yield* session.commit([{ _tag: "TurnEnded", turn: turns - 1, end: "cancelled", reason: reasons.cancelled, millis }])
+    yield* account.charge
   })

@@ -3,6 +3,7 @@
  *
  * @since 0.1.0
  */
+import type { Spent } from "./Budget.js"
 import type { TurnEnd } from "./JournalRecord.js"
 import type { Outcome } from "./Outcome.js"
 import type { CallRef, ToolCall } from "./ToolCall.js"
@@ -24,7 +25,8 @@ export interface TurnCall {
 
 /**
  * What a user turn came to: the last answer's text, every call in order, tokens, cost in US dollars (null: a price is
- * unknown), and how it ended. `reason` explains an end other than `answered`.
+ * unknown), all that counts toward budgets (sub-sessions included), and how it ended. `reason` explains an end other than
+ * `answered`.
  *
  * @since 0.1.0
  * @category models
@@ -38,6 +40,7 @@ export interface TurnResult {
   readonly pending: ReadonlyArray<{ readonly ref: CallRef; readonly call: ToolCall }>
   readonly usage: Usage
   readonly cost: number | null
+  readonly spent: Spent
   readonly end: TurnEnd
   readonly reason: string | null
 }

@@ -72,6 +72,20 @@ export const add = (a: Usage, b: Usage): Usage => ({
 })
 
 /**
+ * What the first has more than the second.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const subtract = (a: Usage, b: Usage): Usage => ({
+  input: a.input - b.input,
+  output: a.output - b.output,
+  cacheRead: a.cacheRead - b.cacheRead,
+  cacheWrite: a.cacheWrite - b.cacheWrite,
+  reasoning: a.reasoning - b.reasoning
+})
+
+/**
  * What the tokens cost in US dollars; null where the price is unknown. A cache price that is missing counts as input.
  *
  * @since 0.1.0

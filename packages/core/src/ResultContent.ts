@@ -1,0 +1,126 @@
+/**
+ * What a model reads of a call's outcome: cleaned, without secrets, within its budget; what does not fit is kept for
+ * `read_file`.
+ *
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Content from "./Content.js"
+import type { Values as LimitValues } from "./Limits.js"
+import type { Outcome } from "./Outcome.js"
+import * as OutputLimit from "./OutputLimit.js"
+import * as OutputStore from "./OutputStore.js"
+import type { Redactor } from "./Redaction.js"
+import * as Sanitiser from "./Sanitiser.js"
+import type { Tool } from "./Tool.js"
+import type { CallRef } from "./ToolCall.js"
+import * as ToolFailure from "./ToolFailure.js"
+
+/** So much a model gets to see even when its context is full: a result that says nothing would not be true. */
+const leastBytes = 256
+
+/** Text that is longer than this many times what is kept is cut before it is cleaned, which takes time with its length. */
+const cleanedShare = 4
+
+/**
+ * What a call's result is made with. `capacity` is its budget in bytes.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  readonly session: string
+  readonly ref: CallRef
+  readonly tool: Pick<Tool, "outputCut" | "verbatim">
+  readonly capacity: number
+  readonly limits: LimitValues
+  readonly redactor: Redactor
+  readonly outputs: OutputStore.OutputStore["Type"]
+}
+
+/**
+ * The outcome as the journal keeps it and the model reads it. A tool that limits itself is cleaned only. Content that
+ * cannot be read, or a value that is no JSON, is a fault of the tool.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const fit = (outcome: Outcome, options: Options): Effect.Effect<Outcome> =>
+  Effect.suspend(() => outcome._tag === "Succeeded" ? succeeded(outcome, options) : failed(outcome, options)).pipe(
+    Effect.catchAllDefect((defect) =>
+      Effect.as(
+        Effect.logError("The output of a tool could not be read", defect),
+        { _tag: "Failed" as const, failure: ToolFailure.panicked("its output could not be read") }
+      )
+    )
+  )
+
+type Succeeded = Extract<Outcome, { readonly _tag: "Succeeded" }>
+
+const succeeded = (outcome: Succeeded, options: Options): Effect.Effect<Outcome> => {
+  const { limits, redactor, tool } = options
+  const clean = outcome.content.map((part) => part.type === "text" ? Content.text(cleaned(part.text, options)) : part)
+  const text = clean.flatMap((part) => part.type === "text" ? [part.text] : [])
+  const rest = {
+    ...("structured" in outcome ? structured(redactor.redactJson(outcome.structured), limits) : {})
+  }
+  if (tool.outputCut === "self-limited" || bytesOf(text) <= options.capacity) {
+    return Effect.succeed({ _tag: "Succeeded", content: clean, ...rest })
+  }
+  return Effect.map(cut(text.join("\n"), tool.outputCut, options), (short) => ({
+    _tag: "Succeeded",
+    content: [Content.text(short), ...clean.filter((part) => part.type !== "text")],
+    ...rest
+  }))
+}
+
+const bytesOf = (texts: ReadonlyArray<string>): number =>
+  texts.reduce((sum, text) => sum + OutputLimit.byteLength(text), 0)
+
+/** A value goes into the journal only if it is JSON and no longer than what a model may get to see. */
+const structured = (value: unknown, limits: LimitValues): { readonly structured?: unknown } => {
+  const json = toJson(value)
+  return Option.isSome(json) && json.value !== undefined && json.value.length <= limits.maxOutputBytes
+    ? { structured: value }
+    : {}
+}
+
+const toJson = Option.liftThrowable((value: unknown): string | undefined => JSON.stringify(value))
+
+const failed = (outcome: Exclude<Outcome, Succeeded>, options: Options): Effect.Effect<Outcome> => {
+  const { failure } = outcome
+  const message = ToolFailure.isJsonObject(failure.message)
+    ? options.redactor.redact(failure.message)
+    : cleaned(failure.message, { ...options, tool: { ...options.tool, verbatim: false } })
+  return OutputLimit.byteLength(message) <= options.capacity
+    ? Effect.succeed({ ...outcome, failure: { ...failure, message } })
+    : Effect.map(
+      cut(message, "head-and-tail", options),
+      (message) => ({ ...outcome, failure: { ...failure, message } })
+    )
+}
+
+const cleaned = (text: string, { limits, redactor, tool }: Options): string => {
+  const whole = text.length <= limits.maxStoredOutputBytes * cleanedShare
+    ? text
+    : OutputLimit.truncate(text, { maxBytes: limits.maxStoredOutputBytes, keep: "head-and-tail" }).text
+  return redactor.redact(tool.verbatim ? whole : Sanitiser.sanitise(whole).text)
+}
+
+const cut = (text: string, keep: "head" | "head-and-tail", options: Options): Effect.Effect<string> => {
+  const { limits, outputs, ref, session } = options
+  const handle = OutputStore.handleOf(ref)
+  const kept = OutputLimit.truncate(text, { maxBytes: limits.maxStoredOutputBytes, keep: "head-and-tail" })
+  const short = (hint: string) =>
+    OutputLimit.truncate(text, { maxBytes: Math.max(leastBytes, options.capacity), keep, hint }).text
+  const more = `to see more call read_file with ${JSON.stringify({ path: handle, start_line: 1, end_line: 200 })}`
+  return outputs.put({ session, handle, text: kept.text }).pipe(
+    Effect.match({
+      onSuccess: () =>
+        short(kept.truncated ? `the first and last ${limits.maxStoredOutputBytes} bytes are kept; ${more}` : more),
+      onFailure: () => short("the rest was not kept, ask for a part of it")
+    }),
+    Effect.catchAllDefect(() => Effect.succeed(short("the rest was not kept, ask for a part of it")))
+  )
+}
