@@ -3,7 +3,7 @@
  *
  * @since 0.1.0
  */
-import * as HashSet from "effect/HashSet"
+import * as HashMap from "effect/HashMap"
 import * as Content from "./Content.js"
 import type { JournalRecord, ResponsePart } from "./JournalRecord.js"
 import type { AssistantPart, Message, ToolResultPart } from "./Message.js"
@@ -45,7 +45,7 @@ export const contentOf = (outcome: Outcome): ReadonlyArray<Content.ContentPart> 
 export const assistantParts = (
   parts: ReadonlyArray<ResponsePart>,
   calls: ReadonlyArray<SaidCall>,
-  taken: HashSet.HashSet<string>
+  taken: HashMap.HashMap<string, CallRef>
 ) => {
   let wireIds = taken
   const out: Array<AssistantPart> = []
@@ -57,19 +57,19 @@ export const assistantParts = (
     const found = calls.find((call) => call.ref.position === part.position)
     if (found === undefined) continue
     const id = wireId(found, wireIds)
-    wireIds = HashSet.add(wireIds, id)
+    wireIds = HashMap.set(wireIds, id, found.ref)
     out.push({ type: "tool-call", id, name: found.call.name, arguments: argumentsText(found.call) })
   }
   return { parts: out, wireIds }
 }
 
-const wireId = ({ call, ref }: SaidCall, taken: HashSet.HashSet<string>): string =>
-  /^[a-zA-Z0-9_-]{1,40}$/.test(call.id) && !HashSet.has(taken, call.id)
+const wireId = ({ call, ref }: SaidCall, taken: HashMap.HashMap<string, CallRef>): string =>
+  /^[a-zA-Z0-9_-]{1,40}$/.test(call.id) && !HashMap.has(taken, call.id)
     ? call.id
     : fresh(`call_${ref.turn}_${ref.iteration}_${ref.position}`, taken)
 
-const fresh = (id: string, taken: HashSet.HashSet<string>): string =>
-  HashSet.has(taken, id) ? fresh(`${id}_`, taken) : id
+const fresh = (id: string, taken: HashMap.HashMap<string, CallRef>): string =>
+  HashMap.has(taken, id) ? fresh(`${id}_`, taken) : id
 
 const argumentsText = (call: ToolCall): string => {
   if (call.arguments === null) return "{}"
@@ -140,15 +140,25 @@ export const shorten = (
 }
 
 /**
- * The messages after a summary took the place of all but the last few.
+ * The messages after a summary took the place of all but the last `kept`. The user's latest message stays word for word.
  *
  * @since 0.1.0
  * @category combinators
  */
 export const compact = (
   messages: ReadonlyArray<Message>,
-  { kept, summary }: Extract<JournalRecord, { readonly _tag: "Compacted" }>
-): ReadonlyArray<Message> => [
-  { role: "user", content: [Content.text(`Summary of this conversation up to here:\n${summary}`)] },
-  ...(kept === 0 ? [] : messages.slice(-kept))
-]
+  { kept, summary }: Pick<Extract<JournalRecord, { readonly _tag: "Compacted" }>, "kept" | "summary">
+): ReadonlyArray<Message> => {
+  const cut = messages.length - kept
+  const latest = messages.findLastIndex(({ role }) => role === "user")
+  return [
+    {
+      role: "user",
+      content: [Content.text(
+        `[Earlier messages of this conversation were taken out to make room. This is a summary of them:]\n${summary}`
+      )]
+    },
+    ...messages.slice(latest, latest < cut ? latest + 1 : latest),
+    ...messages.slice(cut)
+  ]
+}

@@ -16,9 +16,18 @@ const lineReach = 256
 const graphemeReach = 64
 
 /**
- * The bytes of output that still fit into the model's context: four for each token that is neither in use nor kept for
- * the answer (4,096 tokens or an eighth of the window, the smaller; less if the model's `maxOutput` is less) nor margin
- * (2 % of the window). Whole bytes, never negative; 65,536 if the window or its use is unknown (null).
+ * The tokens of a window that are kept free: for the answer 4,096 or an eighth of the window, the smaller (less if the model's
+ * `maxOutput` is less), and a margin of 2 %.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const answerReserve = (window: number, maxOutput: number | null): number =>
+  Math.min(maxReserveTokens, window * reserveShare, maxOutput ?? maxReserveTokens) + window * marginShare
+
+/**
+ * The bytes of output that still fit into the model's context: four for each token that is neither in use nor kept free (see
+ * {@link answerReserve}). Whole bytes, never negative; 65,536 if the window or its use is unknown (null).
  *
  * @since 0.1.0
  * @category constructors
@@ -32,8 +41,7 @@ export const capacity = (options: {
   if (contextWindow === null || tokensInUse === null) {
     return unknownCapacityBytes
   }
-  const reserve = Math.min(maxReserveTokens, contextWindow * reserveShare, maxOutput ?? maxReserveTokens)
-  const free = contextWindow - tokensInUse - reserve - contextWindow * marginShare
+  const free = contextWindow - tokensInUse - answerReserve(contextWindow, maxOutput ?? null)
   return Math.floor(bytesPerToken * Math.max(0, free))
 }
 

@@ -9,6 +9,7 @@ import * as Account from "./Account.js"
 import * as Batch from "./Batch.js"
 import * as Budget from "./Budget.js"
 import * as CallResults from "./CallResults.js"
+import * as Compaction from "./Compaction.js"
 import * as ContextGuard from "./ContextGuard.js"
 import { Event } from "./Event.js"
 import type { JournalError, LeaseError } from "./Journal.js"
@@ -69,7 +70,7 @@ export const drive = (environment: Environment): Effect.Effect<TurnResult, Failu
       yield* emit(Event.IterationStarted({ iteration }))
       yield* session.barrier
       const response = yield* respond(environment, iteration, outOfIterations)
-      if (response.calls.length === 0) continue
+      if (response === undefined || response.calls.length === 0) continue
       if (mode === "parse_only") return yield* end(environment, "awaiting")
       const answered = yield* Batch.run(batchEnvironment(environment), {
         turn: turnOf(environment),
@@ -97,20 +98,21 @@ const endOf = (open: SessionState.OpenTurn | null, limits: Environment["limits"]
 
 const turnOf = ({ session }: Environment): number => session.state().turns - 1
 
-const respond = (environment: Environment, iteration: number, outOfIterations: boolean) =>
-  ModelTurn.respond({
-    ...environment,
-    turn: turnOf(environment),
-    iteration,
-    request: {
+const respond = (environment: Environment, iteration: number, outOfIterations: boolean) => {
+  const turn = turnOf(environment)
+  return Compaction.withRoom(environment, {
+    turn,
+    request: () => ({
       model: environment.model.id,
       instructions: environment.instructions,
       messages: environment.session.state().messages,
       tools: environment.mode === "disabled" ? [] : environment.tools.definitions,
       toolChoice: outOfIterations ? "none" : "auto",
       maxOutputTokens: undefined
-    }
+    }),
+    respond: (request) => ModelTurn.respond({ ...environment, turn, iteration, request })
   })
+}
 
 const reasonOf = (end: TurnEnd, open: SessionState.OpenTurn | null): string | null =>
   end === "budget" ? open?.usedUp ?? reasons.budget : reasons[end]
