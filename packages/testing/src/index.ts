@@ -8,6 +8,7 @@
 export * as CrashPoint from "./CrashPoint.js"
 export * as FakeSandbox from "./FakeSandbox.js"
 export * as HistoryValidator from "./HistoryValidator.js"
+export * as JournalValidator from "./JournalValidator.js"
 export * as ScriptedApproval from "./ScriptedApproval.js"
 export * as ScriptedModel from "./ScriptedModel.js"
 export * as TestLoop from "./TestLoop.js"
