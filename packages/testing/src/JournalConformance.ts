@@ -107,7 +107,8 @@ export const records: FastCheck.Arbitrary<JournalRecord> = FastCheck.oneof(
     at: 1_700_000_000_000,
     argumentsHash: text,
     edited: null,
-    repairs: []
+    repairs: [],
+    polls: false
   })),
   FastCheck.tuple(FastCheck.nat(), hardText()).map(([turn, text]): JournalRecord => ({
     _tag: "BudgetReached",

@@ -1,18 +1,17 @@
 import { JournalError, type LeaseError, type OpenSession, titleOf } from "@capstan/core/Journal"
 import type { JournalRecord } from "@capstan/core/JournalRecord"
 import type * as SqlClient from "@effect/sql/SqlClient"
-import type { Connection, Row } from "@effect/sql/SqlConnection"
+import type { Connection } from "@effect/sql/SqlConnection"
 import type { SqlError } from "@effect/sql/SqlError"
-import type { Statement } from "@effect/sql/Statement"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
-import type { StoredLink } from "../HashChain.js"
 import { fromSql, patiently, type Restore } from "./failures.js"
 import { type Lease, lost, release, timeOf } from "./lease.js"
 import { chain, type StoredRow, toRow } from "./rows.js"
+import { type Prepared, statementsOf } from "./statements.js"
 
 /**
  * Where the session stands. `unsynced`: some rows may still be lost to a loss of power. `stopped`: why nothing more may be
@@ -44,6 +43,7 @@ export const make = (options: {
       stopped: undefined
     }
 
+    const { barrier, entitle, insert } = statementsOf(sql)
     const stop = (reason: JournalError | LeaseError) =>
       Effect.sync(() => {
         state = { ...state, stopped: reason }
@@ -51,32 +51,32 @@ export const make = (options: {
 
     const write = (durable: boolean) => (records: ReadonlyArray<JournalRecord>) =>
       one.withPermits(1)(Effect.uninterruptibleMask((restore) =>
-        Effect.gen(function*() {
-          if (state.stopped !== undefined) return yield* state.stopped
-          if (records.length === 0 && !(durable && state.unsynced)) return
-          const at = yield* Clock.currentTimeMillis
-          const links = chain(records, { at, head: state.head, seq: state.seq })
-          const title = state.titled ? undefined : titleOf(records)
-          const last = links.at(-1)
+        Effect.clockWith((clock) => {
+          if (state.stopped !== undefined) return Effect.fail(state.stopped)
+          if (records.length === 0 && !(durable && state.unsynced)) return Effect.void
+          const { head, seq, titled } = state
+          const links = chain(records, { at: clock.unsafeCurrentTimeMillis(), head, seq })
+          const title = titled ? undefined : titleOf(records)
           const statements = [
-            ...(title === undefined ? [] : [entitle(sql, lease, title)]),
-            last === undefined ? barrier(sql, lease) : insert({ sql, lease, links, last, after: state.seq })
+            // Before the rows: a title without its message does no harm.
+            ...(title === undefined ? [] : [entitle(lease, title)]),
+            links.length === 0 ? barrier(lease) : insert(lease, links, seq)
           ]
-          const written = yield* run({ sql, statements, durable, restore, wait }).pipe(
-            Effect.tapError((error) => stop(closedBy(lease, error)))
-          )
-          if (written !== Math.max(1, links.length)) {
-            const error = yield* lost(sql, lease)
-            yield* stop(error)
-            return yield* error
-          }
-          state = {
-            ...state,
-            seq: last?.seq ?? state.seq,
-            head: last?.hash ?? state.head,
-            titled: state.titled || title !== undefined,
-            unsynced: !durable
-          }
+          return Effect.matchEffect(run({ sql, statements, durable, restore, wait }), {
+            onFailure: (error) => Effect.zipRight(stop(closedBy(lease, error)), Effect.fail(error)),
+            onSuccess: (written) => {
+              if (written === 0) return Effect.flatMap(Effect.tap(lost(sql, lease), stop), Effect.fail)
+              const last = links.at(-1)
+              state = {
+                seq: last?.seq ?? seq,
+                head: last?.hash ?? head,
+                titled: titled || title !== undefined,
+                unsynced: !durable,
+                stopped: undefined
+              }
+              return Effect.void
+            }
+          })
         })
       ))
 
@@ -130,24 +130,26 @@ export const make = (options: {
 /** Runs the statements on one connection; how many rows the last of them gave. */
 const run = ({ durable, restore, sql, statements, wait }: {
   readonly sql: SqlClient.SqlClient
-  readonly statements: ReadonlyArray<Statement<Row>>
+  readonly statements: ReadonlyArray<Prepared>
   readonly durable: boolean
   readonly restore: Restore
   readonly wait: Duration.Duration
 }): Effect.Effect<number, JournalError> =>
   patiently(
-    sql.reserve.pipe(
-      Effect.flatMap((connection) => {
-        const all = Effect.reduce(statements, 0, (_, statement) => {
-          const [text, parameters] = statement.compile()
-          return Effect.map(connection.execute(text, parameters, undefined), (rows) => rows.length)
-        })
+    Effect.mapError(
+      Effect.scoped(Effect.flatMap(sql.reserve, (connection) => {
+        const all = allOf(connection, statements)
         return durable ? all : unsynced(sql, connection, all)
-      }),
-      Effect.scoped,
-      Effect.mapError(fromSql)
+      })),
+      fromSql
     ),
     { restore, wait }
+  )
+
+const allOf = (connection: Connection, [first, ...more]: ReadonlyArray<Prepared>): Effect.Effect<number, SqlError> =>
+  first === undefined ? Effect.succeed(0) : Effect.flatMap(
+    connection.execute(first.text, first.parameters, undefined),
+    (rows) => more.length === 0 ? Effect.succeed(rows.length) : allOf(connection, more)
   )
 
 /**
@@ -166,54 +168,6 @@ const unsynced = <A>(sql: SqlClient.SqlClient, connection: Connection, effect: E
 
 const synchronous = (connection: Connection, level: "normal" | "full") =>
   connection.execute(`pragma synchronous = ${level}`, [], undefined)
-
-/** Adds the rows and moves the head, if the session is still ours and stands where we left it. */
-const insert = ({ after, last, lease, links, sql }: {
-  readonly sql: SqlClient.SqlClient
-  readonly lease: Lease
-  readonly links: ReadonlyArray<StoredLink>
-  readonly last: StoredLink
-  readonly after: number
-}): Statement<Row> =>
-  sql.onDialectOrElse({
-    // Updating first locks the session's row: a takeover is seen also when it commits in the meantime.
-    pg: () =>
-      sql`with mine as (
-          update capstan_session
-          set records = ${last.seq}, head = ${last.hash}, updated = ${last.at}, version = greatest(version, ${last.version})
-          where key = ${lease.key} and epoch = ${lease.epoch} and records = ${after} returning key
-        )
-        insert into capstan_journal (session, seq, at, version, kind, payload, hash)
-        select mine.key, v.* from mine cross join (values ${
-        sql.csv(
-          links.map((link) =>
-            sql`(${link.seq}::bigint, ${link.at}::bigint, ${link.version}::integer,
-              ${link.kind}::text, ${link.payload}::bytea, ${link.hash}::bytea)`
-          )
-        )
-      }) as v returning seq`,
-    orElse: () =>
-      sql`insert into capstan_journal (session, seq, at, version, kind, payload, hash)
-        select s.key, v.* from capstan_session s cross join (values ${
-        sql.csv(
-          links.map((link) =>
-            sql`(${link.seq}, ${link.at}, ${link.version}, ${link.kind}, ${link.payload}, ${link.hash})`
-          )
-        )
-      }) as v
-        where s.key = ${lease.key} and s.epoch = ${lease.epoch} and s.records = ${after}
-        returning seq`
-  })
-
-/** A write without a record: it has to change something, or SQLite would write and sync nothing. */
-const barrier = (sql: SqlClient.SqlClient, lease: Lease): Statement<Row> =>
-  sql`update capstan_session set barriers = barriers + 1
-    where key = ${lease.key} and epoch = ${lease.epoch} returning key`
-
-/** Before the rows: a title without its message does no harm. Postgres has no NUL in a text. */
-const entitle = (sql: SqlClient.SqlClient, lease: Lease, title: string): Statement<Row> =>
-  sql`update capstan_session set title = ${title.replaceAll("\u0000", "")}
-    where key = ${lease.key} and epoch = ${lease.epoch} and title is null`
 
 const closedBy = (lease: Lease, cause: JournalError): JournalError =>
   new JournalError({

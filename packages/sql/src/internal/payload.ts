@@ -1,50 +1,120 @@
 import * as Either from "effect/Either"
-import { deflateRawSync, inflateRawSync } from "node:zlib"
+import { inflate } from "./deflated.js"
 
 const plain = 0
-const packed = 1
+const deflated = 1
+const abbreviated = 2
 
 /**
- * What small records consist of, most of it names of fields. Rows are written with exactly these bytes: another dictionary
- * needs another form.
+ * What small records consist of, most of it names of fields. Each phrase is stored as a control character, which JSON never
+ * holds as it is, the later ones as two characters. Rows are written with exactly these, in this order: more can be added at
+ * the end, anything else needs another form.
  */
-const dictionary = Buffer.from(
-  `{"questions":[{"summary":"","detail":"","preview":null,"risk":"medium","mustAsk":true,"warnings":[],"hint":""` +
-    `"decision":{"_tag":"ApproveAll"}"by":"terminal"{"_tag":"Each","answers":[{"answer":{"_tag":"Deny","reason":` +
-    `"structured":{"_tag":"Failed","failure":{"_tag":"Permission","message":"","suggestedFix":null,"details":{` +
-    `"kind":"denied","attempted":"","resolved":null,"pattern":null}"findings":[{"_tag":"Validation""Execution"` +
-    `"process":{"pid":,"startTime":"","bootId":"","token":""}"sha256":"","lines":null{"choice":"partial","ended":[]` +
-    `{"turn":1,"end":"answered","reason":null}{"content":[{"type":"text","text":""}],"provider":"","model":"","user":` +
-    `null,"instructionsHash":""{"type":"reasoning","provider":"anthropic","text":"","data":""}` +
-    `{"ref":{"turn":1,"iteration":1,"position":0},"tool":"run_command","argumentsHash":"","edited":null,"repairs":[]}` +
-    `{"turn":1,"iteration":1,"parts":[{"type":"text","text":""},{"type":"call","position":0}],"finish":"tool-calls",` +
-    `"usage":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"reasoning":0},"prices":{"input":3,"output":15,` +
-    `"cacheRead":0.3,"cacheWrite":3.75,"source":"catalogue"}}"prices":null}"finish":"stop"` +
-    `{"turn":1,"iteration":1,"refused":[],"asked":[],"stages":[[0]]}` +
-    `{"ref":{"turn":1,"iteration":1,"position":0},"call":{"id":"call_","name":"read_file","raw":"{\\"path\\":\\"",` +
-    `"arguments":{"path":""},"repairs":[]}}` +
-    `{"ref":{"turn":1,"iteration":1,"position":0},"outcome":{"_tag":"Succeeded","content":[{"type":"text","text":""}]},` +
-    `"note":null,"reads":[],"durationMillis":1}`
-)
+const phrases: ReadonlyArray<string> = [
+  `{"ref":{"turn":`,
+  `,"iteration":`,
+  `,"position":`,
+  `{"turn":`,
+  `},"call":{"id":"`,
+  `","name":"`,
+  `","raw":"`,
+  `","arguments":{"`,
+  `,"repairs":[`,
+  `]}}`,
+  `"parts":[{"type":"text","text":"`,
+  `"}`,
+  `{"type":"text","text":"`,
+  `{"type":"call"`,
+  `],"finish":"tool-calls","usage":{"input":`,
+  `,"output":`,
+  `,"cacheRead":`,
+  `,"cacheWrite":`,
+  `,"reasoning":`,
+  `},"prices":{"input":`,
+  `,"source":"`,
+  `,"millis":`,
+  `,"refused":[],"asked":[],"stages":[[`,
+  `},"tool":"`,
+  `","safety":"`,
+  `","at":`,
+  `,"argumentsHash":"`,
+  `,"edited":null`,
+  `},"outcome":{"_tag":"Succeeded","content":[`,
+  `,"note":null,"reads":[],"written":`,
+  `,"durationMillis":`,
+  `,"prices":null`,
+  `],"finish":"stop","usage":`,
+  `{"path":"`,
+  `{\\"path\\":\\"`,
+  `read-only`,
+  `side-effect`,
+  `catalogue`,
+  `,"structured":`,
+  `{"_tag":"`,
+  `","failure":`,
+  `"message":"`,
+  `,"suggestedFix":null`,
+  `,"details":{"`,
+  `"kind":"`,
+  `","attempted":"`,
+  `,"resolved":null`,
+  `,"pattern":null`,
+  `{"type":"reasoning","provider":"`,
+  `,"sha256":"`,
+  `,"lines":null`,
+  `{"questions":[`,
+  `,"risk":"`,
+  `,"summary":"`,
+  `,"detail":"`,
+  `,"preview":null`,
+  `,"warnings":[`,
+  `"decision":{"_tag":"`,
+  `,"process":{"pid":`,
+  `,"startTime":"`,
+  `,"bootId":"`,
+  `,"token":"`,
+  `,"end":"answered","reason":null`,
+  `{"turn":1,"iteration":`
+]
 
-/** Longer payloads are left plain: their overhead is small, and packing them would hold up the event loop. */
+const escape = "\u001f"
+const codes = new Map(
+  phrases.map((phrase, index) =>
+    [phrase, index < 31 ? String.fromCharCode(index) : escape + String.fromCharCode(index + 1)] as const
+  )
+)
+const meanings = new Map([...codes].map(([phrase, code]) => [code, phrase] as const))
+const anyPhrase = new RegExp(
+  [...phrases].sort((a, b) => b.length - a.length).map((phrase) => phrase.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")).join(
+    "|"
+  ),
+  "g"
+)
+const anyCode = new RegExp(`${escape}[^]|[${String.fromCharCode(0)}-${String.fromCharCode(30)}]`, "g")
+
+/** Longer payloads are left plain: their overhead is small. */
 const longest = 4096
 
-const options = { dictionary, level: 6, memLevel: 5, windowBits: 12, maxOutputLength: longest }
-
 /** JSON text as it is stored: a byte that names the form, and the text in it. */
-export const pack = (json: string): Uint8Array => {
-  const bytes = Buffer.from(json)
-  return bytes.length > longest
-    ? Buffer.concat([Buffer.of(plain), bytes])
-    : Buffer.concat([Buffer.of(packed), deflateRawSync(bytes, options)])
-}
+export const pack = (json: string): Uint8Array =>
+  json.length > longest
+    ? Buffer.from(String.fromCharCode(plain) + json)
+    : Buffer.from(String.fromCharCode(abbreviated) + json.replace(anyPhrase, (phrase) => codes.get(phrase) ?? phrase))
 
 /** JSON text as it was given to {@link pack}; what was tampered with can be anything. */
 export const unpack = (payload: Uint8Array): Either.Either<string, unknown> =>
   Either.try(() => {
     const [form] = payload
-    if (form !== plain && form !== packed) throw new RangeError(`There is no form ${form} of a payload.`)
     const bytes = payload.subarray(1)
-    return Buffer.from(form === packed ? inflateRawSync(bytes, options) : bytes).toString("utf8")
+    if (form === deflated) return inflate(bytes)
+    const text = Buffer.from(bytes).toString("utf8")
+    if (form === plain) return text
+    if (form === abbreviated) return text.replace(anyCode, meaningOf)
+    throw new RangeError(`There is no form ${form} of a payload.`)
   })
+
+const meaningOf = (code: string): string => {
+  const phrase = meanings.get(code)
+  if (phrase === undefined) throw new RangeError("A payload holds a code without a meaning.")
+  return phrase
+}

@@ -15,7 +15,6 @@ export interface StoredRow {
 }
 
 const decode = Schema.decodeUnknown(JournalRecord)
-const encode = Schema.encodeSync(JournalRecord)
 const parse = Schema.decodeUnknown(Schema.parseJson(Schema.Record({ key: Schema.String, value: Schema.Unknown })))
 
 /** The record of a row. Fields that this version does not know are left out. */
@@ -45,14 +44,17 @@ export const tooNew = (session: string, found: number): JournalError =>
       "It was left as it is: update the program to go on with it."
   })
 
-/** The rows that `records` become behind row `seq` with hash `head`. */
+/**
+ * The rows that `records` become behind row `seq` with hash `head`. A record is its own encoded form, which the compiler
+ * holds to here: encoding it through the schema would take longer than writing it.
+ */
 export const chain = (
   records: ReadonlyArray<JournalRecord>,
   { at, head, seq }: { readonly at: number; readonly head: Uint8Array; readonly seq: number }
 ): ReadonlyArray<HashChain.StoredLink> => {
   let previous = head
   return records.map((record, index) => {
-    const { _tag: kind, ...fields } = encode(record)
+    const { _tag: kind, ...fields }: typeof JournalRecord.Encoded = record
     const link = { seq: seq + index + 1, at, version, kind, payload: pack(JSON.stringify(fields)) }
     previous = HashChain.hash(previous, link)
     return { ...link, hash: previous }
