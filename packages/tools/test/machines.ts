@@ -30,7 +30,7 @@ const real = (files: Files): Layer.Layer<SandboxService.Sandbox, FileError> =>
     const workspace = Path.join(folder, "workspace")
     Fs.mkdirSync(workspace)
     plant(workspace, files)
-    return NodeSandbox.layer({ mounts: { workspace }, osSandbox: "off" })
+    return NodeSandbox.layer({ mounts: { workspace }, undoFolder: Path.join(folder, "undo"), osSandbox: "off" })
   }))
 
 /** Both machines that tools have to work on. */
