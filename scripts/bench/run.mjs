@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { cpus, tmpdir } from "node:os"
 import { join } from "node:path"
 import { floor } from "./effect.mjs"
+import { files } from "./files.mjs"
 import { databaseBytes, rawFloor } from "./journal.mjs"
 import { contentBytes, perTurn } from "./loop.mjs"
 import { ratio } from "./startup.mjs"
@@ -70,11 +71,23 @@ try {
   )
 
   console.log()
+  const { decision, least, ratio: times, realpath, write } = await files(folder)
+  row("files", "by hand", "capstan", "ratio")
+  row(...Array.from({ length: 4 }, () => "---"))
+  row(
+    "decision about an existing path (by hand: realpath)",
+    ms(realpath),
+    ms(decision),
+    (decision / realpath).toFixed(2)
+  )
+  row("atomic write of 4 KB (by hand: write, fsync, rename)", ms(least), ms(write), times.toFixed(2))
+
+  console.log()
   row("start-up", "bare node", "capstan", "ratio")
   row(...Array.from({ length: 4 }, () => "---"))
   for (const args of [["--version"], ["--help"]]) {
-    const { capstan, node, ratio: times } = ratio(args)
-    row(`capstan ${args.join(" ")}`, ms(node), ms(capstan), times.toFixed(2))
+    const { capstan, node, ratio: factor } = ratio(args)
+    row(`capstan ${args.join(" ")}`, ms(node), ms(capstan), factor.toFixed(2))
   }
 } finally {
   rmSync(folder, { recursive: true, force: true })
