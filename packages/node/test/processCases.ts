@@ -97,6 +97,7 @@ export const cutShort = (options: {
   readonly command: (marker: string) => string
   readonly end: (typeof endings)[number][1]
   readonly cwd: string
+  readonly session?: string
 }) =>
   Effect.gen(function*() {
     const runner = yield* ProcessRunner
@@ -107,6 +108,7 @@ export const cutShort = (options: {
       runner.run({
         command: options.command(marker),
         cwd: options.cwd,
+        ...(options.session === undefined ? {} : { session: options.session }),
         keepBytes: 1000,
         onStart: (started) => Effect.sync(() => (identity = started)),
         onOutput: (chunk: OutputChunk) =>

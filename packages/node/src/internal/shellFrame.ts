@@ -186,7 +186,7 @@ export const parse = (told: string, key: string, deny: ReadonlyArray<string>): R
   const changed = [...new Set([...then.variables.keys(), ...now.variables.keys(), ...now.tooLarge])].filter((name) =>
     isName(name) && !CommandEnvironment.isShellsOwn(name) && !(then.tooLarge.has(name) && now.tooLarge.has(name)) &&
     (now.tooLarge.has(name) || differs(then.variables.get(name), now.variables.get(name)))
-  )
+  ).sort()
   const meaningful = changed.filter((name) => CommandEnvironment.isMeaningful(name, deny))
   const variables = new Map<string, Variable>()
   const tooLarge: Array<string> = []
