@@ -49,6 +49,8 @@ describe.skipIf(!confines)("a sandboxed command", () => {
         const { enforcement } = yield* ProcessRunner
         expect(enforcement).toEqual({
           backend: "sandboxed",
+          shell: "bash",
+          fallback: null,
           filesystem: true,
           network: true,
           survivors: true,

@@ -4,9 +4,9 @@ import type * as Scope from "effect/Scope"
 import { execFile } from "node:child_process"
 import * as fs from "node:fs"
 import * as net from "node:net"
-import * as os from "node:os"
 import * as path from "node:path"
 import * as SystemProgram from "./systemProgram.js"
+import * as TemporaryFolder from "./temporaryFolder.js"
 
 /**
  * Makes real pipes for commands. Node itself hands out sockets, on which `> /dev/stderr` and `tee /dev/stderr` fail in
@@ -139,10 +139,7 @@ const mkfifo = (names: ReadonlyArray<string>): Effect.Effect<void, ProcessError>
 
 /** Named pipes in a private folder that goes with the scope, made a few at a time, each used once. */
 export const make: Effect.Effect<OutputPipes, never, Scope.Scope> = Effect.gen(function*() {
-  const folder = yield* Effect.acquireRelease(
-    Effect.sync(() => fs.mkdtempSync(path.join(os.tmpdir(), "capstan-pipes-"))),
-    (made) => Effect.sync(() => fs.rmSync(made, { recursive: true, force: true }))
-  )
+  const folder = yield* TemporaryFolder.make("pipes")
   const makeFolder = () => fs.mkdirSync(folder, { recursive: true, mode: 0o700 })
   const lock = yield* Effect.makeSemaphore(1)
   let names: Array<string> = []

@@ -8,6 +8,7 @@ import * as path from "node:path"
 import process from "node:process"
 import type { Special, SystemFolder } from "./bubblewrapArguments.js"
 import * as SystemProgram from "./systemProgram.js"
+import * as TemporaryFolder from "./temporaryFolder.js"
 
 /** What of the host is the same for every command of a layer. */
 export interface Layout {
@@ -162,14 +163,6 @@ export const gitIdentity: Effect.Effect<string> = Effect.async((resume) => {
   })
 })
 
-const removeFolder = (folder: string): void => {
-  try {
-    fs.rmSync(folder, { recursive: true, force: true, maxRetries: 2 })
-  } catch {
-    // Commands may have left what their own user cannot remove; it is below the system's temporary folder.
-  }
-}
-
 /** Looks at the host once and makes the folders that last as long as the scope. */
 export const make = (options: {
   readonly mounts: ReadonlyArray<Mount>
@@ -178,10 +171,7 @@ export const make = (options: {
   readonly gitConfiguration: string
 }): Effect.Effect<Layout, never, Scope.Scope> =>
   Effect.gen(function*() {
-    const folder = yield* Effect.acquireRelease(
-      Effect.sync(() => fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), "capstan-sandbox-")))),
-      (made) => Effect.sync(() => removeFolder(made))
-    )
+    const folder = yield* TemporaryFolder.make("sandbox")
     const home = canonical(os.homedir()) ?? os.homedir()
     return yield* Effect.sync(() => {
       const temporary = path.join(folder, "tmp")
