@@ -43,6 +43,7 @@ export const coreLayers = [
       "ParameterSchema",
       "RateLimit",
       "Redaction",
+      "RetryAdvice",
       "Safety",
       "Sanitiser",
       "ToolCall",
@@ -98,8 +99,10 @@ export const coreLayers = [
       "Recovery",
       "Replay",
       "ResultContent",
+      "ResultNote",
       "SessionState",
       "Stages",
+      "Streak",
       "ToolExecutor",
       "ToolPlan",
       "Turn"

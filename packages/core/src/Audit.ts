@@ -10,8 +10,8 @@ import * as Schema from "effect/Schema"
 import type { JournalRow } from "./Journal.js"
 import { byteLength } from "./OutputLimit.js"
 import * as RecordedCall from "./RecordedCall.js"
+import { rules } from "./RetryAdvice.js"
 import { keyOf } from "./ToolCall.js"
-import { advice } from "./ToolFailure.js"
 
 /**
  * The version of the export lines that this package writes.
@@ -238,7 +238,7 @@ const outcomeOf = (
     outcome: outcome._tag,
     success: outcome._tag === "Succeeded",
     durationMillis,
-    errorCode: outcome._tag === "Succeeded" ? null : advice[outcome.failure._tag].code
+    errorCode: outcome._tag === "Succeeded" ? null : rules[outcome.failure._tag].code
   }
 }
 

@@ -5,7 +5,7 @@
  */
 import type { JournalRow } from "./Journal.js"
 import * as RecordedCall from "./RecordedCall.js"
-import { advice } from "./ToolFailure.js"
+import { rules } from "./RetryAdvice.js"
 
 /**
  * Counters of calls. A call that corrects one whose arguments did not fit belongs to the same attempt chain and is one of the
@@ -93,7 +93,7 @@ export const fromRows = (rows: ReadonlyArray<JournalRow>): ReadonlyArray<ToolCou
 const countersOf = ({ call, intent, settled }: RecordedCall.RecordedCall, isRetry: boolean): Counters => {
   const code = settled === null || settled.outcome._tag === "Succeeded"
     ? undefined
-    : advice[settled.outcome.failure._tag].code
+    : rules[settled.outcome.failure._tag].code
   const success = code === undefined ? 1 : 0
   return {
     calls: 1,

@@ -187,7 +187,7 @@ const repeatable = (
   const mayRepeat = (tool.idempotent || tool.safety === "read-only") &&
     !redactor.containsMarker(JSON.stringify(args)) && ApprovalPolicy.refusal(policy, tool, prepared) === undefined
   const ready = { _tag: "Ready" as const, ref: call.ref, tool, arguments: args, prepared, repairs: [] }
-  return mayRepeat ? [{ ready, edited: call.edited, preview: null }] : []
+  return mayRepeat ? [{ ready, edited: call.edited, changes: null, preview: null }] : []
 }
 
 /** The call as it had run: with the arguments that a person had put in place of the model's, if so. */

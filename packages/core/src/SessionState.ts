@@ -18,7 +18,9 @@ import type { FinishReason } from "./ModelDelta.js"
 import type { Outcome } from "./Outcome.js"
 import type { ProcessIdentity } from "./ProcessRunner.js"
 import * as RateLimit from "./RateLimit.js"
+import * as RetryAdvice from "./RetryAdvice.js"
 import type { Safety } from "./Safety.js"
+import * as Streak from "./Streak.js"
 import type { CallRef, ToolCall } from "./ToolCall.js"
 import type { TurnCall } from "./TurnResult.js"
 import * as Usage from "./Usage.js"
@@ -77,29 +79,17 @@ export interface OpenTurn {
   readonly usedUp: string | null
   readonly calls: Chunk.Chunk<TurnCall>
   readonly text: string
-  readonly streak: Streak
+  readonly streak: Streak.Streak
+  readonly attempts: RetryAdvice.Attempts
   /** Entries that a person approved until the turn ends. */
   readonly always: ReadonlyArray<string>
 }
 
 /**
- * How often the same call with the same result came last in a row.
- *
- * @since 0.1.0
- * @category models
- */
-export interface Streak {
-  readonly signature: string
-  readonly count: number
-}
-
-const noStreak: Streak = { signature: "", count: 0 }
-
-/**
  * Where a session stands. `open` is the turn that goes on or waits for answers, `seq` the last record folded in, `turns`
- * counts turns begun, `wireIds` the calls by the ids
- * that models know them by, `context` how full the model's context is, `spent` what
- * the whole session spent, `starts` the handlers of the last minute, `written` the bytes that were written to files.
+ * counts turns begun, `wireIds` the calls by the ids that models know them by, `context` how full the model's context is,
+ * `spent` what the whole session spent, `starts` the handlers of the last minute, `written` the bytes that were written to
+ * files.
  *
  * @since 0.1.0
  * @category models
@@ -150,28 +140,6 @@ export const unsettled = (state: SessionState): ReadonlyArray<BatchCall> =>
   state.batch === null ? [] : state.batch.calls.filter((call) => call.settled === null)
 
 /**
- * The signature of a call that ended: equal for the same call with the same result.
- *
- * @since 0.1.0
- * @category combinators
- */
-export const signature = (call: ToolCall, outcome: Outcome): string =>
-  `${call.name} ${call.arguments === null ? call.raw : JSON.stringify(call.arguments)} ${
-    JSON.stringify(Conversation.contentOf(outcome))
-  }`
-
-/**
- * The streak after one more call.
- *
- * @since 0.1.0
- * @category combinators
- */
-export const nextStreak = (streak: Streak, next: string): Streak => ({
-  signature: next,
-  count: streak.signature === next ? streak.count + 1 : 1
-})
-
-/**
  * The state after one more record.
  *
  * @since 0.1.0
@@ -179,8 +147,11 @@ export const nextStreak = (streak: Streak, next: string): Streak => ({
  */
 export const step = (state: SessionState, record: JournalRecord): SessionState => {
   const next = apply(state, record)
-  const context = ContextGuard.follow(state.context, record, state.messages, next.messages)
-  return { ...next, seq: state.seq + 1, context }
+  return {
+    ...next,
+    seq: state.seq + 1,
+    context: ContextGuard.follow(state.context, record, state.messages, next.messages)
+  }
 }
 
 const apply = (state: SessionState, record: JournalRecord): SessionState => {
@@ -203,7 +174,8 @@ const apply = (state: SessionState, record: JournalRecord): SessionState => {
           usedUp: null,
           calls: Chunk.empty(),
           text: "",
-          streak: noStreak,
+          streak: Streak.none,
+          attempts: RetryAdvice.none,
           always: []
         }
       }
@@ -375,8 +347,18 @@ const finishBatch = (state: SessionState): SessionState => {
       calls: Chunk.appendAll(state.open.calls, Chunk.fromIterable(batch.calls.flatMap(turnCall))),
       streak: batch.calls.reduce(
         (streak, { call, polls, settled }) =>
-          settled === null ? streak : polls ? noStreak : nextStreak(streak, signature(call, settled.outcome)),
+          settled === null ? streak : polls ? Streak.none : Streak.next(streak, call, settled.outcome),
         state.open.streak
+      ),
+      attempts: batch.calls.reduce(
+        (attempts, { call, safety, settled, tool }) =>
+          settled === null ? attempts : RetryAdvice.after(attempts, {
+            tool: tool ?? call.name,
+            call,
+            outcome: settled.outcome,
+            changes: safety !== "read-only"
+          }),
+        state.open.attempts
       )
     }
   }

@@ -5,15 +5,17 @@
  * @since 0.1.0
  */
 import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
 import * as FiberRef from "effect/FiberRef"
 import * as Option from "effect/Option"
 import type { Account } from "./Account.js"
 import type { ActiveTime } from "./ActiveTime.js"
 import type { CallContext } from "./CallContext.js"
-import * as Content from "./Content.js"
+import * as CallResults from "./CallResults.js"
 import * as DurableStep from "./DurableStep.js"
 import { Event } from "./Event.js"
 import type { FileRead } from "./FileRead.js"
@@ -23,8 +25,10 @@ import type { LiveSession } from "./LiveSession.js"
 import type { Outcome } from "./Outcome.js"
 import * as OutputLimit from "./OutputLimit.js"
 import type { OutputStore } from "./OutputStore.js"
+import * as RateLimit from "./RateLimit.js"
 import { type Redactor, redactRecord } from "./Redaction.js"
 import * as ResultContent from "./ResultContent.js"
+import * as ResultNote from "./ResultNote.js"
 import type { Sandbox } from "./Sandbox.js"
 import * as SessionState from "./SessionState.js"
 import * as ToolCall from "./ToolCall.js"
@@ -33,7 +37,8 @@ import * as ToolPlan from "./ToolPlan.js"
 
 /**
  * A call that may run. `edited` are the arguments that a person put in place of the model's (null: the model's own run),
- * `preview` is what a person was shown of what it changes (null: nothing).
+ * `changes` says so to the model (null: nothing to say), `preview` is what a person was shown of what it changes (null:
+ * nothing).
  *
  * @since 0.1.0
  * @category models
@@ -41,6 +46,7 @@ import * as ToolPlan from "./ToolPlan.js"
 export interface ApprovedCall {
   readonly ready: ToolPlan.Ready
   readonly edited: Readonly<Record<string, unknown>> | null
+  readonly changes: string | null
   readonly preview: string | null
 }
 
@@ -81,7 +87,7 @@ export interface StageLimits {
 }
 
 /**
- * Runs one stage: calls that may overlap.
+ * Runs one stage: calls that may overlap. Those beyond what is left of rate limits and quota now are refused.
  *
  * @since 0.1.0
  * @category combinators
@@ -91,13 +97,43 @@ export const runStage = (
   calls: ReadonlyArray<ApprovedCall>,
   limits: StageLimits
 ): Effect.Effect<void, JournalError | LeaseError> =>
-  Effect.flatMap(environment.active.millis, (now) => {
+  Effect.gen(function*() {
+    const again = limits.again === true
+    const admitted = again ? calls : yield* admit(environment, calls)
+    const now = yield* environment.active.millis
     const share = Math.floor(limits.outputBytes / calls.length)
-    return DurableStep.stage(
+    yield* DurableStep.stage(
       environment.session,
-      calls.map((call) => stepOf(environment, call, { outputBytes: share, stopsAt: now + limits.millis })),
-      { concurrency: environment.limits.maxParallel, again: limits.again === true }
+      admitted.map((call) => stepOf(environment, call, { outputBytes: share, stopsAt: now + limits.millis })),
+      { concurrency: environment.limits.maxParallel, again }
     )
+  })
+
+const admit = (environment: Environment, calls: ReadonlyArray<ApprovedCall>) =>
+  Effect.gen(function*() {
+    const { limits, session } = environment
+    const now = yield* Clock.currentTimeMillis
+    let used: RateLimit.Used = session.state()
+    const checked = calls.map((call) => {
+      const { prepared, ref, tool } = call.ready
+      if (DurableStep.standing(session, ref)._tag !== "Fresh") return { call, failure: undefined }
+      const taken = RateLimit.take(used, { safety: tool.safety, writes: prepared.writes }, { limits, now })
+      if (Either.isLeft(taken)) return { call, failure: taken.left }
+      used = taken.right
+      return { call, failure: undefined }
+    })
+    yield* CallResults.settle(
+      environment,
+      checked.flatMap(({ call: { changes, ready }, failure }) =>
+        failure === undefined ? [] : [{
+          ref: ready.ref,
+          tool: ready.tool.definition.name,
+          outcome: { _tag: "Refused", failure },
+          ...(changes === null ? {} : { note: changes })
+        }]
+      )
+    )
+    return checked.flatMap(({ call, failure }) => failure === undefined ? [call] : [])
   })
 
 /** What one call may take: bytes of its result, and the running time of the turn at which it ends. */
@@ -224,8 +260,18 @@ const run = (environment: Environment, call: ApprovedCall, limits: CallLimits): 
       tool,
       capacity: limits.outputBytes
     })
-    const shown = withEdit(environment, call, outcome)
-    return { outcome: shown, note: noteOf(environment, call, shown), reads: traces.reads, written: traces.written }
+    const advice = ResultNote.of(environment.session.state(), environment.limits, {
+      ref,
+      tool: tool.definition.name,
+      outcome,
+      polls: tool.polls
+    })
+    return {
+      outcome,
+      note: ResultNote.join(call.changes, advice),
+      reads: traces.reads,
+      written: traces.written
+    }
   })
 
 const handled = (
@@ -311,22 +357,3 @@ const messageOf = (defect: unknown): string => {
 const described = Option.liftThrowable((defect: unknown): string =>
   defect instanceof Error ? defect.message || defect.name : String(defect)
 )
-
-const withEdit = ({ redactor }: Environment, { edited }: ApprovedCall, outcome: Outcome): Outcome =>
-  edited === null || outcome._tag !== "Succeeded" ? outcome : {
-    ...outcome,
-    content: [
-      Content.text(`The user changed the arguments to: ${redactor.redact(JSON.stringify(edited))}`),
-      ...outcome.content
-    ]
-  }
-
-const noteOf = (environment: Environment, { ready }: ApprovedCall, outcome: Outcome): string | null => {
-  const state = environment.session.state()
-  const call = state.batch?.calls.find((call) => call.ref.position === ready.ref.position)
-  if (state.open === null || call === undefined || ready.tool.polls) return null
-  const { count } = SessionState.nextStreak(state.open.streak, SessionState.signature(call.call, outcome))
-  return count >= environment.limits.repeatsBeforeWarning
-    ? `This is the same call with the same result, ${count} times in a row. The result will not change: take the next step, or answer.`
-    : null
-}

@@ -15,7 +15,7 @@ const failure = <Tag extends string, Details extends Schema.Struct.Fields>(tag: 
 
 /**
  * A tool call that did not succeed: what happened (`message`), what to do about it (`suggestedFix`) and the facts
- * (`details`). Code and retry advice belong to the tag, see {@link advice}.
+ * (`details`). Code and advice belong to the tag, see `RetryAdvice.rules`.
  *
  * @since 0.1.0
  * @category models
@@ -50,6 +50,7 @@ export const ToolFailure = Schema.Union(
   failure("Network", { url: Schema.String }),
   failure("ModelRefusal", {}),
   failure("Unknown", { started: Schema.Boolean }),
+  failure("Repeated", { attempts: Schema.Number, original: Schema.String }),
   failure("Execution", { defect: Schema.Boolean })
 )
 
@@ -60,46 +61,6 @@ export const ToolFailure = Schema.Union(
  * @category models
  */
 export type ToolFailure = typeof ToolFailure.Type
-
-/**
- * What a model is advised to do next: the same call again, the call put differently, ask the user, or give up.
- *
- * @since 0.1.0
- * @category models
- */
-export type RetryStrategy = "same" | "rephrase" | "escalate" | "abort"
-
-/**
- * Code, recoverability and retry advice by kind of failure.
- *
- * @since 0.1.0
- * @category models
- */
-export const advice: {
-  readonly [Tag in ToolFailure["_tag"]]: {
-    readonly code: string
-    readonly recoverable: boolean
-    readonly retryStrategy: RetryStrategy
-  }
-} = {
-  Validation: { code: "validation", recoverable: true, retryStrategy: "rephrase" },
-  UnknownTool: { code: "unknown_tool", recoverable: true, retryStrategy: "rephrase" },
-  DuplicateCall: { code: "duplicate_call", recoverable: true, retryStrategy: "rephrase" },
-  CutOff: { code: "cut_off", recoverable: true, retryStrategy: "rephrase" },
-  Limit: { code: "limit", recoverable: true, retryStrategy: "rephrase" },
-  Disabled: { code: "disabled", recoverable: false, retryStrategy: "abort" },
-  Permission: { code: "permission", recoverable: false, retryStrategy: "abort" },
-  StaleFile: { code: "stale_file", recoverable: true, retryStrategy: "rephrase" },
-  PatchFailed: { code: "patch_failed", recoverable: true, retryStrategy: "rephrase" },
-  NotFound: { code: "not_found", recoverable: true, retryStrategy: "rephrase" },
-  Timeout: { code: "timeout", recoverable: true, retryStrategy: "rephrase" },
-  RateLimit: { code: "rate_limit", recoverable: true, retryStrategy: "same" },
-  Cancelled: { code: "cancelled", recoverable: false, retryStrategy: "abort" },
-  Network: { code: "network", recoverable: true, retryStrategy: "same" },
-  ModelRefusal: { code: "model_refusal", recoverable: false, retryStrategy: "escalate" },
-  Unknown: { code: "unknown_outcome", recoverable: false, retryStrategy: "escalate" },
-  Execution: { code: "execution", recoverable: true, retryStrategy: "rephrase" }
-}
 
 /**
  * Whether a value is a tool failure.

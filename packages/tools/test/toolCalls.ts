@@ -50,7 +50,8 @@ export const session = (
       lastRead: (canonical) => reads.get(canonical),
       recordRead: (read) => Effect.sync(() => void reads.set(read.path, read)),
       emit: (chunk) => Effect.sync(() => void chunks.push(chunk)),
-      processStarted: (identity) => Effect.sync(() => void processes.push(identity))
+      processStarted: (identity) => Effect.sync(() => void processes.push(identity)),
+      delegate: () => Effect.dieMessage("No tool of this package runs a sub-session.")
     }
   }
 }
