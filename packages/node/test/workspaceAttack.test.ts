@@ -143,12 +143,29 @@ describe.skipIf(!linux)("somebody swaps links", () => {
           files.write({ path: "inside/mover", content: bytes("x") }),
           files.move({ from: "inside/mover", to: `${way(index)}/moved`, overwrite: true })
         ))
+      yield* repeatedly(
+        1500,
+        (index) => files.copy({ from: "inside/only", to: `${way(index)}/copied`, overwrite: true })
+      )
+      yield* repeatedly(1500, (index) =>
+        files.copy({ from: `${way(index)}/target`, to: "inside/copy", overwrite: true }).pipe(
+          Effect.tap(({ bytes }) =>
+            expect(bytes).toBe(6)
+          )
+        ))
+      yield* repeatedly(500, (index) =>
+        files.writeAll({
+          key: `key ${index % 10}`,
+          files: [{ path: "inside/one", content: bytes("x") }, { path: `${way(index)}/new/two`, content: bytes("x") }]
+        }))
       yield* repeatedly(1500, (index) =>
         files.list({ path: way(index) }).pipe(
           Effect.tap((entries) => expect(entries.every(({ name, size }) => name !== "target" || size === 6)).toBe(true))
         ))
       yield* repeatedly(1500, (index) =>
-        files.stat({ path: `${way(index)}/target` }).pipe(Effect.tap(({ size }) => expect(size).toBe(6))))
+        files.stat({ path: `${way(index)}/target` }).pipe(Effect.tap(({ size }) =>
+          expect(size).toBe(6)
+        )))
       untouched()
     }), 120_000)
 

@@ -40,6 +40,8 @@ export const ground = (
     readonly base?: string
     readonly mounts?: (root: string, base: string) => ReadonlyArray<Mount>
     readonly anchor?: typeof anchored
+    /** Runs before the mounts are looked at. */
+    readonly prepare?: (base: string) => void
   } = {}
 ): Effect.Effect<Ground, FileError, Scope.Scope> =>
   Effect.gen(function*() {
@@ -48,6 +50,7 @@ export const ground = (
     const outside = Path.join(base, "outside")
     Fs.mkdirSync(root)
     Fs.mkdirSync(outside)
+    options.prepare?.(base)
     const settings = {
       mounts: options.mounts?.(root, base) ?? [{ name: "workspace", root, access: "rw" as const }],
       workingDirectory: root,
