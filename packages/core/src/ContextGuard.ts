@@ -154,7 +154,7 @@ export const decide = (load: Load, room: Room, options: { readonly shortened: bo
   if (estimate(load, load.use.bytes) <= limit) return { _tag: "Fits" }
   const ids = options.shortened ? [] : shortenable(load, limit * roomyShare)
   if (ids.length > 0) return { _tag: "Shorten", ids }
-  const kept = keptOf(load, limit)
+  const kept = keptOf(load, limit, (limit + room.window) / 2)
   return kept === undefined ? { _tag: "Full" } : { _tag: "Compact", kept }
 }
 
@@ -180,9 +180,10 @@ const shortenable = (load: Load, target: number): ReadonlyArray<string> => {
 
 /**
  * How many of the last messages stay: the latest step at least, more as long as they are small, and more still if the rest is
- * too much for the request that asks for the summary. Undefined: too little would be left to summarise.
+ * too much for the request that asks for the summary, which may take half of the reserve. Undefined: too little would be left
+ * to summarise.
  */
-const keptOf = (load: Load, limit: number): number | undefined => {
+const keptOf = (load: Load, limit: number, summaryLimit: number): number | undefined => {
   const { messages } = load
   const sizes = messages.map(messageBytes)
   const before = sizes.map(sumUpTo())
@@ -190,7 +191,7 @@ const keptOf = (load: Load, limit: number): number | undefined => {
   const starts = messages.flatMap(({ role }, index) => role === "tool" ? [] : [index])
   const last = starts.at(-1) ?? 0
   const small = starts.find((start) => bytesFrom(start) <= limit * bytesPerToken * keptShare) ?? last
-  const cut = starts.findLast((start) => start <= small && estimate(load, before[start] ?? 0) <= limit) ?? 0
+  const cut = starts.findLast((start) => start <= small && estimate(load, before[start] ?? 0) <= summaryLimit) ?? 0
   return (before[cut] ?? 0) > summarisedAtLeast(messages, sizes, cut) ? messages.length - cut : undefined
 }
 

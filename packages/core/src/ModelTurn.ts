@@ -44,8 +44,8 @@ interface Options {
 }
 
 /**
- * Asks the model once and journals its answer. A stream that breaks off, or says nothing at all, voids the response and is
- * asked for once more.
+ * Asks the model once and journals its answer. What a stream said that breaks off, or ends without a word, is void, and it is
+ * asked for once more. A request that fails before anything came leaves no trace.
  *
  * @since 0.1.0
  * @category combinators
@@ -59,16 +59,24 @@ export const respond = (options: Options): Effect.Effect<Response, ModelError | 
   )
 
 const attempt = (options: Options): Effect.Effect<Response, ModelError | JournalError | LeaseError> =>
-  Effect.scoped(Effect.flatMap(Stream.toPull(options.provider.stream(options.request)), (pull) => drain(options, pull)))
-    .pipe(
+  Effect.suspend(() => {
+    let begun = false
+    const begin = () => {
+      begun = true
+    }
+    return Effect.scoped(
+      Effect.flatMap(Stream.toPull(options.provider.stream(options.request)), (pull) => drain(options, pull, begin))
+    ).pipe(
       Effect.flatMap((received) => complete(options, received)),
-      Effect.tapErrorTag("ModelError", (error) => voided(options, error.message))
+      Effect.tapErrorTag("ModelError", (error) => begun ? voided(options, error.message) : Effect.void)
     )
+  })
 
 /** A pull costs half of what the stream's own folds do, and this is on the path of every response. */
 const drain = (
   options: Options,
-  pull: Effect.Effect<Chunk.Chunk<ModelDelta>, Option.Option<ModelError>>
+  pull: Effect.Effect<Chunk.Chunk<ModelDelta>, Option.Option<ModelError>>,
+  begin: () => void
 ): Effect.Effect<Received, ModelError | JournalError | LeaseError> =>
   Effect.gen(function*() {
     let received = nothing
@@ -79,6 +87,7 @@ const drain = (
       )
       if (deltas === undefined) return received
       for (const delta of deltas) {
+        if (delta._tag !== "Retry") begin()
         yield* pass(options, delta)
         received = receive(received, delta, options)
       }

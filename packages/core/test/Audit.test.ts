@@ -1,4 +1,4 @@
-import { Approval, Audit, Journal, Tool, ToolLoop } from "@capstan/core"
+import { type Approval, Audit, Journal, Tool, ToolLoop } from "@capstan/core"
 import { ScriptedApproval, ScriptedModel, TestLoop } from "@capstan/testing"
 import { describe, expect, it } from "@effect/vitest"
 import { Array, Effect, FastCheck, Schema } from "effect"
