@@ -37,6 +37,7 @@ beforeAll(() => {
     target: "node20",
     banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
     alias: { "@capstan/core": `${sources}core/src`, "@capstan/node": `${sources}node/src/index.ts` },
+    external: ["@vscode/ripgrep"],
     logLevel: "error"
   })
 })

@@ -1,6 +1,6 @@
 /** A program of its own for tests: it runs one command on the host or in a sandbox and reports lines of JSON. */
 import { ProcessRunner } from "@capstan/core/ProcessRunner"
-import { HostProcessRunner, NodeProcessRunner } from "@capstan/node"
+import { HostProcessRunner, NodeSandbox } from "@capstan/node"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 
@@ -25,8 +25,5 @@ Effect.runFork(Effect.provide(
   program,
   backend === "host"
     ? HostProcessRunner.layer()
-    : NodeProcessRunner.layer({
-      mounts: [{ name: "workspace", root: workspace, access: "rw" }],
-      osSandbox: "preferred"
-    })
+    : NodeSandbox.layer({ mounts: { workspace }, osSandbox: "preferred" })
 ))
