@@ -11,7 +11,7 @@ import type { Values as LimitValues } from "./Limits.js"
 import type { Outcome } from "./Outcome.js"
 import * as OutputLimit from "./OutputLimit.js"
 import * as OutputStore from "./OutputStore.js"
-import type { Redactor } from "./Redaction.js"
+import { type Redactor, streamStart } from "./Redaction.js"
 import * as Sanitiser from "./Sanitiser.js"
 import type { Tool } from "./Tool.js"
 import type { CallRef } from "./ToolCall.js"
@@ -22,6 +22,9 @@ const leastBytes = 256
 
 /** Text that is longer than this many times what is kept is cut before it is cleaned, which takes time with its length. */
 const cleanedShare = 4
+
+/** So much text is cleaned at once; in between, others get their turn. UTF-16 code units. */
+const pieceLength = 65_536
 
 /**
  * What a call's result is made with. `capacity` is its budget in bytes.
@@ -58,22 +61,25 @@ export const fit = (outcome: Outcome, options: Options): Effect.Effect<Outcome> 
 
 type Succeeded = Extract<Outcome, { readonly _tag: "Succeeded" }>
 
-const succeeded = (outcome: Succeeded, options: Options): Effect.Effect<Outcome> => {
-  const { limits, redactor, tool } = options
-  const clean = outcome.content.map((part) => part.type === "text" ? Content.text(cleaned(part.text, options)) : part)
-  const text = clean.flatMap((part) => part.type === "text" ? [part.text] : [])
-  const rest = {
-    ...("structured" in outcome ? structured(redactor.redactJson(outcome.structured), limits) : {})
-  }
-  if (tool.outputCut === "self-limited" || bytesOf(text) <= options.capacity) {
-    return Effect.succeed({ _tag: "Succeeded", content: clean, ...rest })
-  }
-  return Effect.map(cut(text.join("\n"), tool.outputCut, options), (short) => ({
-    _tag: "Succeeded",
-    content: [Content.text(short), ...clean.filter((part) => part.type !== "text")],
-    ...rest
-  }))
-}
+const succeeded = (outcome: Succeeded, options: Options): Effect.Effect<Outcome> =>
+  Effect.gen(function*() {
+    const { limits, redactor, tool } = options
+    const clean = yield* Effect.forEach(outcome.content, (part) =>
+      part.type === "text" ? Effect.map(cleaned(part.text, options), Content.text) : Effect.succeed(part))
+    const text = clean.flatMap((part) =>
+      part.type === "text" ? [part.text] : []
+    )
+    const rest = "structured" in outcome ? structured(redactor.redactJson(outcome.structured), limits) : {}
+    if (tool.outputCut === "self-limited" || bytesOf(text) <= options.capacity) {
+      return { _tag: "Succeeded", content: clean, ...rest }
+    }
+    const short = yield* cut(text.join("\n"), tool.outputCut, options)
+    return {
+      _tag: "Succeeded",
+      content: [Content.text(short), ...clean.filter((part) => part.type !== "text")],
+      ...rest
+    }
+  })
 
 const bytesOf = (texts: ReadonlyArray<string>): number =>
   texts.reduce((sum, text) => sum + OutputLimit.byteLength(text), 0)
@@ -88,25 +94,56 @@ const structured = (value: unknown, limits: LimitValues): { readonly structured?
 
 const toJson = Option.liftThrowable((value: unknown): string | undefined => JSON.stringify(value))
 
-const failed = (outcome: Exclude<Outcome, Succeeded>, options: Options): Effect.Effect<Outcome> => {
-  const { failure } = outcome
-  const message = ToolFailure.isJsonObject(failure.message)
-    ? options.redactor.redact(failure.message)
-    : cleaned(failure.message, { ...options, tool: { ...options.tool, verbatim: false } })
-  return OutputLimit.byteLength(message) <= options.capacity
-    ? Effect.succeed({ ...outcome, failure: { ...failure, message } })
-    : Effect.map(
-      cut(message, "head-and-tail", options),
-      (message) => ({ ...outcome, failure: { ...failure, message } })
-    )
+const failed = (outcome: Exclude<Outcome, Succeeded>, options: Options): Effect.Effect<Outcome> =>
+  Effect.gen(function*() {
+    const { failure } = outcome
+    const message = ToolFailure.isJsonObject(failure.message)
+      ? options.redactor.redact(failure.message)
+      : yield* cleaned(failure.message, { ...options, tool: { ...options.tool, verbatim: false } })
+    const fits = OutputLimit.byteLength(message) <= options.capacity
+    return {
+      ...outcome,
+      failure: { ...failure, message: fits ? message : yield* cut(message, "head-and-tail", options) }
+    }
+  })
+
+const cleaned = (text: string, { limits, redactor, tool }: Options): Effect.Effect<string> => {
+  if (text.length > pieceLength) {
+    return text.length <= limits.maxStoredOutputBytes * cleanedShare
+      ? piecewise(text, redactor, tool.verbatim)
+      : piecewise(
+        OutputLimit.truncate(text, { maxBytes: limits.maxStoredOutputBytes, keep: "head-and-tail" }).text,
+        redactor,
+        tool.verbatim
+      )
+  }
+  return Effect.succeed(redactor.redact(tool.verbatim ? text : Sanitiser.sanitise(text).text))
 }
 
-const cleaned = (text: string, { limits, redactor, tool }: Options): string => {
-  const whole = text.length <= limits.maxStoredOutputBytes * cleanedShare
-    ? text
-    : OutputLimit.truncate(text, { maxBytes: limits.maxStoredOutputBytes, keep: "head-and-tail" }).text
-  return redactor.redact(tool.verbatim ? whole : Sanitiser.sanitise(whole).text)
-}
+const piecewise = (text: string, redactor: Redactor, verbatim: boolean): Effect.Effect<string> =>
+  Effect.gen(function*() {
+    const done: Array<string> = []
+    let sanitising = Sanitiser.initial
+    let redacting = streamStart
+    const redact = (piece: string) => {
+      const [state, out] = redactor.redactStreaming(redacting, piece)
+      redacting = state
+      done.push(out)
+    }
+    for (let at = 0; at < text.length; at += pieceLength) {
+      const piece = text.slice(at, at + pieceLength)
+      if (verbatim) redact(piece)
+      else {
+        const [state, out] = Sanitiser.step(sanitising, piece)
+        sanitising = state
+        redact(out)
+      }
+      yield* Effect.sleep(0)
+    }
+    redact(Sanitiser.end(sanitising))
+    done.push(redactor.endStreaming(redacting))
+    return done.join("")
+  })
 
 const cut = (text: string, keep: "head" | "head-and-tail", options: Options): Effect.Effect<string> => {
   const { limits, outputs, ref, session } = options

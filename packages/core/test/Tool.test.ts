@@ -9,12 +9,16 @@ const context: CallContext = {
   ref: { turn: 0, iteration: 0, position: 0 },
   idempotencyKey: "k",
   user: undefined,
+  workingDirectory: "/",
   limits: Limits.strict,
   capacity: 1000,
   lastRead: () => undefined,
   recordRead: () => Effect.void,
+  reserveWrite: () => Effect.void,
+  storedOutput: () => Effect.succeed(undefined),
   emit: () => Effect.void,
-  processStarted: () => Effect.void
+  processStarted: () => Effect.void,
+  delegate: () => Effect.dieMessage("This call runs no sub-session.")
 }
 
 const prepare = <R>(tool: Tool.Tool<R>, args: Readonly<Record<string, unknown>>) => {

@@ -5,6 +5,7 @@
  */
 import type { CallContext } from "@capstan/core/CallContext"
 import { byteLength, truncate } from "@capstan/core/OutputLimit"
+import { isHandle } from "@capstan/core/OutputStore"
 import * as Sandbox from "@capstan/core/Sandbox"
 import { hiddenCharacters } from "@capstan/core/Sanitiser"
 import * as Tool from "@capstan/core/Tool"
@@ -65,8 +66,9 @@ const hashOf = ({ args, cut, file, files }: Reading): Effect.Effect<string | und
     }).pipe(Effect.orElseSucceed(() => undefined))
     : Effect.succeed(file.sha256 ?? undefined)
 
+/** An earlier output cannot be edited, so that it was read need not be remembered. */
 const record = (reading: Reading, total: number, shown: ReadonlyArray<Reads.Lines> | null): Effect.Effect<void> =>
-  Effect.flatMap(hashOf(reading), (sha256) => {
+  Effect.flatMap(isHandle(reading.args.path) ? Effect.succeed(undefined) : hashOf(reading), (sha256) => {
     const path = reading.file.canonical
     return sha256 === undefined
       ? Effect.void
@@ -216,8 +218,35 @@ const checkRange = ({ end_line, start_line }: Arguments) =>
     }))
     : Effect.void
 
+const readFile = (args: Arguments, call: CallContext) =>
+  Effect.gen(function*() {
+    const { files } = yield* Sandbox.Sandbox
+    const length = Math.max(call.limits.maxReadFileScanBytes, call.limits.maxFileReadBytes)
+    const file = yield* asFailure(files)(files.read({ path: args.path, offset: 0, length }))
+    const cut = file.bytes.length < file.size
+    const content = decode(file.bytes, cut)
+    const reading = { args, call, files, file, cut }
+    return yield* content._tag === "Binary" ? readBinary(reading) : readText(reading, content.text)
+  })
+
+const readOutput = (args: Arguments, call: CallContext) =>
+  Effect.gen(function*() {
+    const { files } = yield* Sandbox.Sandbox
+    const text = yield* call.storedOutput(args.path)
+    if (text === undefined) {
+      return yield* Effect.fail(ToolFailure.notFound(
+        args.path,
+        `There is no output ${args.path} in this session.`,
+        "Use the handle exactly as a result gave it, or run the call again."
+      ))
+    }
+    const bytes = new TextEncoder().encode(text)
+    const file = { bytes, size: bytes.length, canonical: args.path, display: args.path, modified: 0, sha256: null }
+    return yield* readText({ args, call, files, file, cut: false }, text)
+  })
+
 /**
- * Reads one file. A text comes as it is, a range of lines with a closing line that says which these are and how to get the
+ * Reads one file, or an earlier output by its handle. A text comes as it is, a range of lines with a closing line that says which these are and how to get the
  * rest, binary content as base64. Records what was shown, which edits and overwriting rely on.
  *
  * @since 0.1.0
@@ -233,21 +262,12 @@ export const tool: Tool.Tool<Sandbox.Sandbox> = Tool.make("read_file", {
   parameters: Parameters,
   safety: "read-only",
   verbatim: true,
-  paths: ({ path }) => [{ path, access: "read" }],
+  paths: ({ path }) => isHandle(path) ? [] : [{ path, access: "read" }],
   summary: ({ end_line, path, start_line }) =>
     start_line === undefined && end_line === undefined
       ? `Read ${path}`
       : `Read ${path}, lines ${start_line ?? 1} to ${end_line ?? "the end"}`,
   detail: ({ path }) => path,
   handler: (args, call) =>
-    Effect.gen(function*() {
-      const { files } = yield* Sandbox.Sandbox
-      yield* checkRange(args)
-      const length = Math.max(call.limits.maxReadFileScanBytes, call.limits.maxFileReadBytes)
-      const file = yield* asFailure(files)(files.read({ path: args.path, offset: 0, length }))
-      const cut = file.bytes.length < file.size
-      const content = decode(file.bytes, cut)
-      const reading = { args, call, files, file, cut }
-      return yield* content._tag === "Binary" ? readBinary(reading) : readText(reading, content.text)
-    })
+    Effect.zipRight(checkRange(args), isHandle(args.path) ? readOutput(args, call) : readFile(args, call))
 })

@@ -62,11 +62,11 @@ const handler = ({ command, cwd }: Arguments, call: CallContext) =>
     const result = yield* processes.run({
       command,
       cwd: folder,
-      keepBytes: CommandCall.keepBytes(call.capacity),
+      keepBytes: CommandCall.keepBytes(call),
       onStart: call.processStarted,
       onOutput: call.emit
     }).pipe(Effect.mapError(CommandCall.explain))
-    return yield* CommandCall.report(command, result, call.capacity)
+    return yield* CommandCall.report(command, result, call)
   })
 
 /**

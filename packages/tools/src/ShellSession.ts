@@ -68,13 +68,13 @@ const handler = ({ command, reset }: Arguments, call: CallContext) =>
       command,
       cwd: folder,
       session,
-      keepBytes: CommandCall.keepBytes(call.capacity),
+      keepBytes: CommandCall.keepBytes(call),
       onStart: call.processStarted,
       onOutput: call.emit
     }).pipe(Effect.mapError(CommandCall.explain))
     const now = yield* processes.sessions.directory(session)
     const moved = now === undefined || now === folder ? [] : [`now in ${shown(files, now)}`]
-    return yield* CommandCall.report(command, withNotes(result, [...note, ...moved]), call.capacity)
+    return yield* CommandCall.report(command, withNotes(result, [...note, ...moved]), call)
   })
 
 /**

@@ -1,5 +1,6 @@
 /** What the tools that run commands have in common. */
 import type { Assessment } from "@capstan/core/Assessment"
+import type { CallContext } from "@capstan/core/CallContext"
 import { byteLength } from "@capstan/core/OutputLimit"
 import type { ProcessError, ProcessResult, ProcessRunner } from "@capstan/core/ProcessRunner"
 import * as ToolFailure from "@capstan/core/ToolFailure"
@@ -39,8 +40,9 @@ export const description = Schema.optionalWith(
 export const summary = (command: string, description: string | undefined): string =>
   description === undefined ? `Run ${command}` : `Run ${command} (${description})`
 
-/** What each stream may take while a command runs. */
-export const keepBytes = (capacity: number): number => Math.max(leastKept, capacity)
+/** What is kept of what a command prints: more than the model gets to see, since the rest can be read again. */
+export const keepBytes = ({ capacity, limits }: CallContext): number =>
+  Math.max(leastKept, capacity, limits.maxStoredOutputBytes)
 
 /** The folder to run in, absolute and decided. */
 export const folderOf = (files: Workspace["Type"], path: string) =>
@@ -69,8 +71,11 @@ export const explain = (error: ProcessError): ToolFailure.ToolFailure =>
     }
     : ToolFailure.execution(error.message)
 
-const remarks = ({ notes, survivors }: ProcessResult): string =>
+const remarks = ({ notes, stderr, stdout, survivors }: ProcessResult): string =>
   [
+    ...(stdout.droppedBytes + stderr.droppedBytes > 0
+      ? [`[it printed ${stdout.totalBytes + stderr.totalBytes} bytes; what is between beginning and end was not kept]`]
+      : []),
     ...notes.map((note) => `[${note}]`),
     ...(survivors.length > 0 ? [`[still running, because it could not be ended: ${survivors.join(", ")}]`] : [])
   ].join("\n")
@@ -83,8 +88,8 @@ const advice = (command: string, result: ProcessResult): string | null => {
     : null
 }
 
-/** What the model reads of a command that ran: a failure unless it ended with 0. */
-export const report = (command: string, result: ProcessResult, capacity: number) => {
+/** What is said of a command that ran: a failure unless it ended with 0. */
+export const report = (command: string, result: ProcessResult, call: CallContext) => {
   const { exit } = result
   const failed = exit._tag === "Signalled"
     ? `The command was ended by the signal ${exit.signal}.`
@@ -94,7 +99,7 @@ export const report = (command: string, result: ProcessResult, capacity: number)
   const said = remarks(result)
   const fix = failed === undefined ? null : advice(command, result)
   const around = byteLength(`${failed ?? ""}\n\n${said}\n${fix ?? ""}`)
-  const output = CommandOutput.render(result, capacity - around)
+  const output = CommandOutput.render(result, keepBytes(call) - around)
   const text =
     [failed, output === "" ? "[it printed nothing]" : output, said].filter((part) => part !== undefined && part !== "")
       .reduce((done, part) => done === undefined ? part : `${done}${done.endsWith("\n") ? "" : "\n"}${part}`) ?? ""
