@@ -1,11 +1,13 @@
 /**
- * The journal in an SQL database: SQLite in a file by default, Postgres by giving another client.
+ * The journal in an SQL database, and the store of approvals beside it: SQLite in a file by default, Postgres by giving
+ * another client.
  *
  * Rows are added by single statements that check the owner's epoch and the place they belong to. On SQLite `append` is
  * written but not synced and `commit` syncs it with all before; on Postgres both are synced.
  *
  * @since 0.1.0
  */
+import type { ApprovalStore } from "@capstan/core/ApprovalStore"
 import { Journal, JournalError, type SessionInfo } from "@capstan/core/Journal"
 import * as SqlClient from "@effect/sql/SqlClient"
 import * as Duration from "effect/Duration"
@@ -13,12 +15,14 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { createHmac } from "node:crypto"
 import * as HashChain from "./HashChain.js"
-import { fromSql, patiently } from "./internal/failures.js"
+import { fromSql } from "./internal/failures.js"
+import { fingerprintKey, journalTables } from "./internal/journalTables.js"
 import { acquire, isHeld, timeOf } from "./internal/lease.js"
 import * as openSession from "./internal/openSession.js"
 import { type StoredRow, toRow } from "./internal/rows.js"
-import * as tables from "./internal/tables.js"
+import * as Store from "./internal/store.js"
 import * as LeaseOwner from "./LeaseOwner.js"
+import * as SqlApprovalStore from "./SqlApprovalStore.js"
 import * as SqliteFile from "./SqliteFile.js"
 
 /**
@@ -63,18 +67,9 @@ interface ChainRow {
 
 const make = (options: Options) =>
   Effect.gen(function*() {
-    const sql = yield* SqlClient.SqlClient
-    const wait = Duration.decode(options.lockWait ?? "15 seconds")
+    const { query, sql, wait, waiting } = yield* Store.make({ lockWait: options.lockWait, tables: journalTables })
     const expiry = Duration.decode(options.leaseExpiry ?? "30 seconds")
-    const waiting = <A, E, R>(effect: Effect.Effect<A, E | JournalError, R>) =>
-      Effect.uninterruptibleMask((restore) => patiently(effect, { restore, wait }))
-
-    yield* sql.onDialectOrElse({
-      sqlite: () => waiting(Effect.mapError(SqliteFile.settle(sql), fromSql)),
-      orElse: () => Effect.void
-    })
-    yield* waiting(tables.ensure)
-    const key = yield* waiting(tables.fingerprintKey)
+    const key = yield* waiting(fingerprintKey)
     const self = yield* LeaseOwner.current
 
     const open = Effect.fn("SqlJournal.open")(
@@ -89,13 +84,8 @@ const make = (options: Options) =>
 
     const read = Effect.fn("SqlJournal.read")(function*({ session }: { readonly session: string }) {
       const key = yield* waiting(find(sql, session))
-      const rows = yield* waiting(
-        Effect.mapError(
-          sql<
-            StoredRow
-          >`select seq, at, version, kind, payload from capstan_journal where session = ${key} order by seq`,
-          fromSql
-        )
+      const rows = yield* query(
+        sql<StoredRow>`select seq, at, version, kind, payload from capstan_journal where session = ${key} order by seq`
       )
       return yield* Effect.forEach(rows, toRow(session))
     })
@@ -112,11 +102,15 @@ const make = (options: Options) =>
     const sessions = Effect.fn("SqlJournal.sessions")(function*({ project }: { readonly project: string | undefined }) {
       const within = project === undefined ? sql`true` : sql`s.project = ${project}`
       const time = timeOf(sql, yield* Effect.clockWith((clock) => clock.currentTimeMillis))
-      const listed = sql<SessionRow>`select s.id, s.project, s.title, s.created, s.updated, s.records, s.owner, s.beat,
-          ${time} as now, j.seq, j.at, j.version, j.kind, j.payload
-        from capstan_session s left join capstan_journal j on j.session = s.key and j.seq = s.records
-        where ${within} order by s.updated desc, s.key desc`
-      return yield* Effect.forEach(yield* waiting(Effect.mapError(listed, fromSql)), infoOf)
+      const listed = yield* query(
+        sql<
+          SessionRow
+        >`select s.id, s.project, s.title, s.created, s.updated, s.records, s.owner, s.beat, ${time} as now,
+            j.seq, j.at, j.version, j.kind, j.payload
+          from capstan_session s left join capstan_journal j on j.session = s.key and j.seq = s.records
+          where ${within} order by s.updated desc, s.key desc`
+      )
+      return yield* Effect.forEach(listed, infoOf)
     })
 
     return {
@@ -183,29 +177,32 @@ export const verify: (options: {
 )
 
 /**
- * The journal on any SQL client, with its tables made if they are missing. A client whose connection is shared must not
- * have a transaction open around a write to the journal.
+ * The journal and the store of approvals on any SQL client, with their tables made if they are missing. A client whose
+ * connection is shared must not have a transaction open around a write to the journal.
  *
  * @since 0.1.0
  * @category layers
  */
-export const layerWith = (options: Options): Layer.Layer<Journal, JournalError, SqlClient.SqlClient> =>
-  Layer.effect(Journal, make(options))
+export const layerWith = (
+  options: Options
+): Layer.Layer<Journal | ApprovalStore, JournalError, SqlClient.SqlClient> =>
+  Layer.merge(Layer.effect(Journal, make(options)), SqlApprovalStore.layerWith(options))
 
 /**
- * The journal on any SQL client, with its tables made if they are missing.
+ * {@link layerWith} and its defaults.
  *
  * @since 0.1.0
  * @category layers
  */
-export const layer: Layer.Layer<Journal, JournalError, SqlClient.SqlClient> = layerWith({})
+export const layer: Layer.Layer<Journal | ApprovalStore, JournalError, SqlClient.SqlClient> = layerWith({})
 
 /**
- * The journal in an SQLite file of its own (see {@link SqliteFile.layer}); `:memory:` lives as long as the layer.
+ * The journal and the store of approvals in an SQLite file of their own (see {@link SqliteFile.layer}); `:memory:` lives as
+ * long as the layer.
  *
  * @since 0.1.0
  * @category layers
  */
 export const layerSqlite = (
   options: Options & { readonly filename: string }
-): Layer.Layer<Journal, JournalError> => Layer.provide(layerWith(options), SqliteFile.layer(options))
+): Layer.Layer<Journal | ApprovalStore, JournalError> => Layer.provide(layerWith(options), SqliteFile.layer(options))

@@ -5,5 +5,6 @@
  */
 export * as HashChain from "./HashChain.js"
 export * as LeaseOwner from "./LeaseOwner.js"
+export * as SqlApprovalStore from "./SqlApprovalStore.js"
 export * as SqliteFile from "./SqliteFile.js"
 export * as SqlJournal from "./SqlJournal.js"
