@@ -5,8 +5,11 @@
  */
 import * as Approval from "@capstan/core/Approval"
 import type { ApprovalPolicy } from "@capstan/core/ApprovalPolicy"
+import type { ApprovalStore } from "@capstan/core/ApprovalStore"
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import type * as Layer from "effect/Layer"
+import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type { SessionFlags } from "./Flags.js"
 
@@ -25,6 +28,7 @@ export type Prompt = (request: Approval.ApprovalRequest) => Effect.Effect<Approv
  * @category constructors
  */
 export const policy = (flags: SessionFlags): ApprovalPolicy => ({
+  enabled: true,
   mode: Option.getOrElse(flags.approve, () => "prompt" as const),
   allowlist: flags.allow,
   denylist: flags.deny,
@@ -43,59 +47,106 @@ export const unattended = ({ mustAsk, tool }: Approval.Question): string =>
     ? "Nobody is there to approve it, and it must be approved by a person each time: run capstan in a terminal."
     : `Nobody is there to approve it. --yes or --allow ${tool} would allow it.`
 
-const approve: Approval.Answer = { _tag: "Approve" }
+/**
+ * Who answers: a person here (`prompt`), another process within `wait`, nobody, or a dry run.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Asked =
+  | { readonly _tag: "Terminal"; readonly prompt: Prompt }
+  | { readonly _tag: "Queue"; readonly wait: Duration.DurationInput }
+  | { readonly _tag: "Nobody" }
+  | { readonly _tag: "DryRun"; readonly prompt: Prompt }
 
-const denied = (question: Approval.Question): Approval.Answer => ({ _tag: "Deny", reason: unattended(question) })
+const asking = (policy: ApprovalPolicy, asked: Asked): Layer.Layer<Approval.Approval, never, ApprovalStore> => {
+  switch (asked._tag) {
+    case "Terminal":
+      return Approval.layerCallback({ policy, by: "user", ask: asked.prompt })
+    case "DryRun":
+      return Approval.layerCallback({ policy, by: "--dry-run", ask: asked.prompt })
+    case "Queue":
+      return Approval.layerQueue({ policy, wait: asked.wait })
+    case "Nobody":
+      return Approval.layerCallback({
+        policy,
+        by: "policy",
+        ask: ({ questions }) =>
+          Effect.succeed({
+            _tag: "Each",
+            answers: questions.map((question) => ({
+              position: question.ref.position,
+              answer: { _tag: "Deny", reason: unattended(question) }
+            }))
+          })
+      })
+  }
+}
 
 /**
- * The decisions of a run. `prompt` asks a person (undefined: nobody is there); with `--yes` only what must be asked every
- * time reaches it.
+ * The decisions of a run. With `--yes` only what must be asked every time is asked.
  *
  * @since 0.1.0
  * @category layers
  */
 export const layer = (options: {
   readonly flags: SessionFlags
-  readonly prompt: Prompt | undefined
-}): Layer.Layer<Approval.Approval> => {
-  const { flags, prompt } = options
-  const askPerson = (request: Approval.ApprovalRequest) =>
-    prompt === undefined
-      ? Effect.succeed<Approval.Decision>({
-        _tag: "Each",
-        answers: request.questions.map((question) => ({ position: question.ref.position, answer: denied(question) }))
-      })
-      : prompt(request)
-  return Approval.layerCallback({
-    policy: policy(flags),
-    by: flags.yes ? "--yes" : prompt === undefined ? "policy" : "user",
-    ask: (request) => {
-      if (!flags.yes) return askPerson(request)
-      const must = request.questions.filter(({ mustAsk }) => mustAsk)
-      if (must.length === 0) return Effect.succeed<Approval.Decision>({ _tag: "ApproveAll" })
-      const approved = request.questions.filter(({ mustAsk }) => !mustAsk)
-        .map(({ ref }) => ({ position: ref.position, answer: approve }))
-      return Effect.map(askPerson({ ...request, questions: must }), (decision) => merged(decision, must, approved))
-    }
+  readonly asked: Asked
+}): Layer.Layer<Approval.Approval, never, ApprovalStore> => {
+  const { asked, flags } = options
+  const answered = asking(policy(flags), asked)
+  const timed = Option.match(flags.approvalTimeout, {
+    onNone: () => answered,
+    onSome: (seconds) => Approval.withTimeout(Duration.seconds(seconds))(answered)
   })
+  return flags.yes ? yesTo(timed) : timed
 }
 
-/** `DenyAll` stays what it is: it means the calls that needed no question too. */
-const merged = (
+const yesTo = <R>(layer: Layer.Layer<Approval.Approval, never, R>): Layer.Layer<Approval.Approval, never, R> =>
+  Layer.map(layer, (context) => {
+    const approval = Context.get(context, Approval.Approval)
+    return Context.make(Approval.Approval, {
+      ...approval,
+      ask: (request) => {
+        const must = request.questions.filter(({ mustAsk }) => mustAsk)
+        const agreed: Answers = request.questions.filter(({ mustAsk }) => !mustAsk).map(({ ref }) => ({
+          position: ref.position,
+          answer: { _tag: "Approve" },
+          by: "--yes"
+        }))
+        return must.length === 0
+          ? Effect.succeed<Approval.Decision>({ _tag: "Each", answers: agreed })
+          : Effect.map(approval.ask({ ...request, questions: must }), (decision) => merged(decision, must, agreed))
+      }
+    })
+  })
+
+type Answers = Extract<Approval.Decision, { readonly _tag: "Each" }>["answers"]
+
+/**
+ * One decision out of one over the questions that were asked, and answers to others. `DenyAll` stays what it is: it means the
+ * calls that needed no question too.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const merged = (
   decision: Approval.Decision,
-  must: ReadonlyArray<Approval.Question>,
-  approved: ReadonlyArray<{ readonly position: number; readonly answer: Approval.Answer }>
+  questions: ReadonlyArray<Approval.Question>,
+  others: Answers
 ): Approval.Decision => {
   switch (decision._tag) {
     case "ApproveAll":
       return {
         _tag: "Each",
-        answers: [...approved, ...must.map(({ ref }) => ({ position: ref.position, answer: approve }))]
+        answers: [...others, ...questions.map(({ ref }) => ({ position: ref.position, answer: approve }))]
       }
     case "Each":
-      return { _tag: "Each", answers: [...approved, ...decision.answers] }
+      return { _tag: "Each", answers: [...others, ...decision.answers] }
     case "DenyAll":
     case "Later":
       return decision
   }
 }
+
+const approve: Approval.Answer = { _tag: "Approve" }

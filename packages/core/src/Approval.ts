@@ -4,12 +4,15 @@
  * @since 0.1.0
  */
 import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import { type ApprovalPolicy, safe } from "./ApprovalPolicy.js"
+import { ApprovalStore, type StoredAnswer } from "./ApprovalStore.js"
 import { Risk } from "./Assessment.js"
-import { CallRef } from "./ToolCall.js"
+import { CallRef, keyOf } from "./ToolCall.js"
 
 /**
  * How long an "always" answer holds: until the turn ends, in this session, or in every session of this project.
@@ -89,7 +92,7 @@ export type Answer = typeof Answer.Type
 
 /**
  * One decision over a batch: all, none (the calls that needed no question included), or one answer per question by position
- * (a missing one is a denial).
+ * (a missing one is a denial; `by` says who gave it, where that is not who decides otherwise).
  *
  * @since 0.1.0
  * @category models
@@ -98,7 +101,11 @@ export const Decision = Schema.Union(
   Schema.TaggedStruct("ApproveAll", {}),
   Schema.TaggedStruct("DenyAll", { reason: Schema.NullOr(Schema.String) }),
   Schema.TaggedStruct("Each", {
-    answers: Schema.Array(Schema.Struct({ position: Schema.Number, answer: Answer }))
+    answers: Schema.Array(Schema.Struct({
+      position: Schema.Number,
+      answer: Answer,
+      by: Schema.optionalWith(Schema.String, { exact: true })
+    }))
   }),
   Schema.TaggedStruct("Later", {})
 )
@@ -177,12 +184,106 @@ export const layerPolicy = (policy: Partial<ApprovalPolicy> = {}): Layer.Layer<A
   layerCallback({
     policy,
     by: "policy",
-    ask: ({ questions }) =>
-      Effect.succeed({
-        _tag: "Each",
-        answers: questions.map(({ hint, ref }) => ({
-          position: ref.position,
-          answer: { _tag: "Deny", reason: `Nobody is there to approve it. ${hint}` }
-        }))
-      })
+    ask: ({ questions }) => Effect.succeed(denyEach(questions, ({ hint }) => `Nobody is there to approve it. ${hint}`))
   })
+
+/** How often a queue looks for answers. */
+const lookEvery = Duration.millis(200)
+
+/**
+ * Takes the answers that another process puts into the {@link ApprovalStore}: those that are there, and for `wait` (default:
+ * not at all) those that come. Then the turn ends as `awaiting`, and `ToolLoop.supply` goes on with it once they are there.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerQueue = (options: {
+  readonly policy?: Partial<ApprovalPolicy>
+  readonly wait?: Duration.DurationInput
+} = {}): Layer.Layer<Approval, never, ApprovalStore> =>
+  layerCallback({
+    ...(options.policy === undefined ? {} : { policy: options.policy }),
+    by: "queue",
+    ask: ({ questions, session }) =>
+      Effect.flatMap(ApprovalStore, (store) => store.answers({ session })).pipe(
+        Effect.map((stored) => answeredBy(stored, questions)),
+        Effect.repeat(
+          Schedule.spaced(lookEvery).pipe(
+            Schedule.upTo(options.wait ?? Duration.zero),
+            Schedule.passthrough<number, Matched, never>,
+            Schedule.whileInput(({ missing }: Matched) => missing.length > 0)
+          )
+        ),
+        Effect.mapBoth({
+          onFailure: (cause) => new ApprovalError({ message: "The stored answers could not be read.", cause }),
+          onSuccess: ({ decision, missing }): Decision => missing.length > 0 ? { _tag: "Later" } : decision
+        })
+      )
+  })
+
+/**
+ * What stored answers come to for the questions of a batch: a decision over those that are answered, and the questions
+ * without an answer to exactly these arguments.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Matched {
+  readonly decision: Extract<Decision, { readonly _tag: "Each" }>
+  readonly missing: ReadonlyArray<Question>
+}
+
+/**
+ * Finds the stored answers to questions.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const answeredBy = (stored: ReadonlyArray<StoredAnswer>, questions: ReadonlyArray<Question>): Matched => {
+  const found = questions.map((question) => ({
+    question,
+    given: stored.find(({ argumentsHash, ref }) =>
+      keyOf(ref) === keyOf(question.ref) && argumentsHash === question.argumentsHash
+    )
+  }))
+  return {
+    decision: {
+      _tag: "Each",
+      answers: found.flatMap(({ given, question }) =>
+        given === undefined ? [] : [{ position: question.ref.position, answer: given.answer, by: given.by }]
+      )
+    },
+    missing: found.flatMap(({ given, question }) => given === undefined ? [question] : [])
+  }
+}
+
+/**
+ * Gives whoever is asked so much time; when it has run out the questions are denied, and the denial says so.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const withTimeout =
+  (duration: Duration.DurationInput) =>
+  <A, E, R>(layer: Layer.Layer<A | Approval, E, R>): Layer.Layer<A | Approval, E, R> =>
+    Layer.map(layer, (context) => {
+      const approval = Context.get(context, Approval)
+      const reason = `Nobody answered within ${Duration.format(Duration.decode(duration))}.`
+      return Context.add(context, Approval, {
+        ...approval,
+        ask: (request) =>
+          Effect.timeoutTo(Effect.suspend(() => approval.ask(request)), {
+            duration,
+            onSuccess: (decision) => decision,
+            onTimeout: () => denyEach(request.questions, () => reason)
+          })
+      })
+    })
+
+const denyEach = (questions: ReadonlyArray<Question>, reason: (question: Question) => string): Decision => ({
+  _tag: "Each",
+  answers: questions.map((question) => ({
+    position: question.ref.position,
+    answer: { _tag: "Deny", reason: reason(question) }
+  }))
+})

@@ -3,19 +3,18 @@
  *
  * @since 0.1.0
  */
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import type { Answer, Approval, Decision, Question } from "./Approval.js"
+import type { Decision, Question } from "./Approval.js"
+import * as CallQuestion from "./CallQuestion.js"
 import * as CallResults from "./CallResults.js"
 import { Event } from "./Event.js"
 import type { JournalError, LeaseError } from "./Journal.js"
-import { type Redactor, redactRecord } from "./Redaction.js"
-import * as Sanitiser from "./Sanitiser.js"
+import * as Planning from "./Planning.js"
+import * as Ruling from "./Ruling.js"
 import * as Stages from "./Stages.js"
-import type { CallRef, ToolCall } from "./ToolCall.js"
-import type * as ToolExecutor from "./ToolExecutor.js"
 import * as ToolFailure from "./ToolFailure.js"
 import * as ToolPlan from "./ToolPlan.js"
-import type { ToolSet } from "./ToolRegistry.js"
 
 /**
  * What a batch is run with.
@@ -23,10 +22,7 @@ import type { ToolSet } from "./ToolRegistry.js"
  * @since 0.1.0
  * @category models
  */
-export interface Environment extends Stages.Environment {
-  readonly approval: Approval["Type"]
-  readonly tools: ToolSet
-}
+export interface Environment extends Stages.Environment, Planning.Environment {}
 
 /**
  * Calls of one response, as the model wrote them.
@@ -34,11 +30,9 @@ export interface Environment extends Stages.Environment {
  * @since 0.1.0
  * @category models
  */
-export interface Received {
+export interface Received extends Planning.Received {
   readonly turn: number
   readonly iteration: number
-  readonly calls: ReadonlyArray<{ readonly ref: CallRef; readonly call: ToolCall }>
-  readonly circumstances: ToolPlan.Circumstances
 }
 
 type Failure = JournalError | LeaseError
@@ -52,86 +46,89 @@ type Failure = JournalError | LeaseError
  */
 export const run = (environment: Environment, received: Received): Effect.Effect<boolean, Failure> =>
   Effect.gen(function*() {
-    const planned = yield* plan(environment, received)
-    const questions = planned.flatMap((call) => call._tag === "Ask" ? [questionOf(environment, call)] : [])
+    const { emit, session } = environment
+    const planned = yield* Planning.plan(environment, received)
+    const asker = askerOf(environment)
+    const questions = planned.flatMap((call) => call._tag === "Ask" ? [CallQuestion.make(asker, call)] : [])
     const record = plannedRecord(received, planned)
-    yield* environment.emit(Event.Planned(record))
+    yield* emit(Event.Planned(record))
     for (const { ready, ref } of planned.flatMap((call) => call._tag === "Refused" ? [] : [call])) {
-      if (ready.repairs.length > 0) yield* environment.emit(Event.Repaired({ ref, repairs: ready.repairs }))
+      if (ready.repairs.length > 0) yield* emit(Event.Repaired({ ref, repairs: ready.repairs }))
     }
     if (questions.length === 0) {
-      yield* environment.session.note([record])
-      yield* settleAndRun(environment, planned, { _tag: "ApproveAll" })
+      yield* session.note([record])
+      yield* carryOut(environment, planned, { _tag: "ApproveAll" })
       return true
     }
-    yield* environment.session.commit([record, { _tag: "Asked", questions }])
-    yield* environment.emit(Event.ApprovalAsked({ questions }))
+    yield* session.commit([record, { _tag: "Asked", questions }])
+    yield* emit(Event.ApprovalAsked({ questions }))
     const decision = yield* ask(environment, questions)
     if (decision._tag === "Later") return false
-    yield* decide(environment, received, planned, decision)
+    yield* decide(environment, received, decision)
+    yield* carryOut(environment, planned, decision)
     return true
   })
 
 /**
- * Goes on with a batch whose questions were answered later. A call whose arguments are no longer the ones that were asked
- * about (secrets were taken out of the journal) is denied.
+ * Goes on with a batch whose questions were answered later. `journaled`: the decision stands in the journal already. A call
+ * that is not the one that was asked about (its arguments lost a secret on the way into the journal, or rules and tools are
+ * others now) is refused.
  *
  * @since 0.1.0
  * @category combinators
  */
-export const answer = (
-  environment: Environment,
-  received: Received,
-  questions: ReadonlyArray<Question>,
-  decision: Decision
-): Effect.Effect<void, Failure> =>
+export const answer = (environment: Environment, received: Received, given: {
+  readonly questions: ReadonlyArray<Question>
+  readonly decision: Decision
+  readonly journaled: boolean
+}): Effect.Effect<void, Failure> =>
   Effect.gen(function*() {
-    const planned = (yield* plan(environment, received)).map((call) => {
-      const asked = questions.find((question) => question.ref.position === call.ref.position)
-      return call._tag === "Ask" && asked?.argumentsHash !== questionOf(environment, call).argumentsHash
-        ? refused(
-          call,
-          ToolFailure.permission({ kind: "denied", message: "The arguments are not the ones that were approved." })
-        )
-        : call
-    })
-    yield* decide(environment, received, planned, decision)
+    const planned = yield* Planning.plan(environment, received)
+    yield* given.journaled ? takeStored(environment) : decide(environment, received, given.decision)
+    yield* carryOut(
+      environment,
+      planned.map((call) => asAsked(environment, call, given.questions)),
+      given.decision
+    )
   })
 
-const plan = (environment: Environment, received: Received): Effect.Effect<ReadonlyArray<ToolPlan.PlannedCall>> =>
-  Effect.gen(function*() {
-    const { approval, limits, redactor, sandbox, session, tools } = environment
-    const resolved = ToolPlan.resolve({
-      calls: received.calls,
-      tools,
-      policy: approval.policy,
-      limits,
-      circumstances: received.circumstances,
-      containsMarker: redactor.containsMarker
-    })
-    const ready = resolved.flatMap((call) => call._tag === "Ready" ? [call] : [])
-    const facts = yield* Effect.forEach(ready, (call) =>
-      Effect.all({
-        paths: Effect.forEach(call.prepared.paths, (use) => sandbox.files.decide(use)),
-        assessment: call.prepared.assess,
-        preview: call.prepared.preview
-      }).pipe(
-        Effect.map((facts) => [[call.ref.position, facts] as const]),
-        Effect.catchAllCause((cause) =>
-          Effect.as(Effect.logError("Facts about a call could not be gathered", cause), [])
-        )
-      ))
-    return ToolPlan.decide({
-      resolved,
-      facts: new Map(facts.flat()),
-      policy: approval.policy,
-      always: session.state().always
-    })
-  })
+const asAsked = (
+  environment: Environment,
+  call: ToolPlan.PlannedCall,
+  questions: ReadonlyArray<Question>
+): ToolPlan.PlannedCall => {
+  if (call._tag !== "Ask") return call
+  const asked = questions.find((question) => question.ref.position === call.ref.position)
+  const tool = call.ready.tool.definition.name
+  const isSame = asked?.tool === tool && asked.argumentsHash === CallQuestion.hashOf(environment, call.ready)
+  return isSame ? call : { _tag: "Refused", ref: call.ref, tool, failure: asked === undefined ? notAsked : notTheSame }
+}
+
+const notTheSame = ToolFailure.permission({
+  kind: "denied",
+  message: "The arguments are not the ones that were approved.",
+  suggestedFix: "Send it again if it is still needed, so that it can be asked about."
+})
+
+const notAsked = ToolFailure.permission({
+  kind: "denied",
+  message: "Nobody was asked about this call, and now somebody must be.",
+  suggestedFix: "Send it again if it is still needed, so that it can be asked about."
+})
+
+const askerOf = (environment: Environment): CallQuestion.Asker => {
+  const { open } = environment.session.state()
+  const model = open?.model ?? ""
+  return {
+    ...environment,
+    origin: open === null || open.parent === null ? model : `${model}, on behalf of the session ${open.parent}`
+  }
+}
 
 const plannedRecord = (received: Received, planned: ReadonlyArray<ToolPlan.PlannedCall>) => {
   const positions = (tag: ToolPlan.PlannedCall["_tag"]) =>
     planned.flatMap((call) => call._tag === tag ? [call.ref.position] : [])
+  const written = new Map(received.calls.map(({ call, ref }) => [ref.position, call.name]))
   return {
     _tag: "Planned" as const,
     turn: received.turn,
@@ -139,43 +136,13 @@ const plannedRecord = (received: Received, planned: ReadonlyArray<ToolPlan.Plann
     refused: positions("Refused"),
     asked: positions("Ask"),
     stages: ToolPlan.stages(planned.flatMap((call) => call._tag === "Refused" ? [] : [call]))
-      .map((stage) => stage.map(({ ref }) => ref.position))
+      .map((stage) => stage.map(({ ref }) => ref.position)),
+    corrected: planned.flatMap((call) => {
+      const tool = call._tag === "Refused" ? call.tool : call.ready.tool.definition.name
+      return tool === written.get(call.ref.position) ? [] : [{ position: call.ref.position, tool }]
+    })
   }
 }
-
-const questionOf = (
-  { fingerprint, redactor }: Environment,
-  { facts, mustAsk, ready, ref }: Extract<ToolPlan.PlannedCall, { readonly _tag: "Ask" }>
-): Question => {
-  const shown = (text: string) => Sanitiser.escapeInvisible(redactor.redact(text))
-  const tool = ready.tool.definition.name
-  return {
-    ref,
-    tool,
-    summary: [...shown(ready.prepared.summary)].slice(0, 200).join(""),
-    detail: shown(ready.prepared.detail),
-    preview: previewOf(redactor, facts),
-    arguments: redactRecord(redactor, ready.arguments),
-    origin: "",
-    risk: facts.assessment.risk,
-    mustAsk,
-    warnings: [...facts.assessment.warnings, ...suspicious(ready.prepared.detail)],
-    argumentsHash: fingerprint(JSON.stringify(ready.arguments)),
-    hint: mustAsk
-      ? "It must be approved by a person each time."
-      : `Allow it with the entry "${tool}" on the allowlist, or approve it in a terminal.`
-  }
-}
-
-const previewOf = (redactor: Redactor, { preview }: ToolPlan.Facts): string | null =>
-  preview === undefined ? null : Sanitiser.escapeInvisible(redactor.redact(preview))
-
-const suspicious = (text: string): ReadonlyArray<string> => [
-  ...Sanitiser.hiddenCharacters(text).map(({ codePoints, line }) =>
-    `Line ${line} has hidden characters: ${codePoints.join(", ")}.`
-  ),
-  ...Sanitiser.lookAlikes(text).map(({ scripts, word }) => `"${word}" mixes the scripts ${scripts.join(" and ")}.`)
-]
 
 const ask = (
   { active, approval, session }: Environment,
@@ -190,103 +157,54 @@ const ask = (
     )
   )
 
-const decide = (
+/**
+ * Makes a decision part of the session: what it allows for longer is granted first, and answers that another process stored
+ * are taken away once the journal has them, so that a crash in between neither loses nor repeats one.
+ */
+const decide = (environment: Environment, received: Received, decision: Decision): Effect.Effect<void, Failure> =>
+  Effect.gen(function*() {
+    const { approval, approvals, emit, project, redactor, session } = environment
+    const { by } = approval
+    const at = yield* Clock.currentTimeMillis
+    for (const given of decision._tag === "Each" ? decision.answers : []) {
+      if (given.answer._tag !== "Always" || given.answer.scope === "turn") continue
+      yield* approvals.grant({
+        project,
+        session: given.answer.scope === "session" ? session.id : null,
+        entry: given.answer.entry,
+        by: given.by ?? by,
+        at
+      })
+    }
+    const recorded = Ruling.recorded(redactor, decision)
+    yield* session.note([{
+      _tag: "Decided",
+      turn: received.turn,
+      iteration: received.iteration,
+      by,
+      decision: recorded
+    }])
+    yield* takeStored(environment)
+    yield* emit(Event.ApprovalAnswered({ by, decision: recorded }))
+  })
+
+const takeStored = ({ approvals, session }: Environment): Effect.Effect<void, Failure> =>
+  Effect.flatMap(
+    approvals.answers({ session: session.id }),
+    (stored) =>
+      stored.length === 0 ? Effect.void : Effect.zipRight(
+        session.barrier,
+        approvals.take({ session: session.id, refs: stored.map(({ ref }) => ref) })
+      )
+  )
+
+const carryOut = (
   environment: Environment,
-  { iteration, turn }: Received,
   planned: ReadonlyArray<ToolPlan.PlannedCall>,
   decision: Decision
 ): Effect.Effect<void, Failure> =>
   Effect.gen(function*() {
-    const { approval, emit, session } = environment
-    yield* session.note([{ _tag: "Decided", turn, iteration, by: approval.by, decision }])
-    yield* emit(Event.ApprovalAnswered({ by: approval.by, decision }))
-    yield* settleAndRun(environment, planned, decision)
+    const ruled = yield* Effect.forEach(planned, (call) => Ruling.apply(environment, call, decision))
+    yield* CallResults.settle(environment, ruled.flatMap((call) => "outcome" in call ? [call] : []))
+    yield* Stages.run(environment, ruled.flatMap((call) => "outcome" in call ? [] : [call]))
   })
-
-const settleAndRun = (
-  environment: Environment,
-  planned: ReadonlyArray<ToolPlan.PlannedCall>,
-  decision: Decision
-): Effect.Effect<void, Failure> =>
-  Effect.gen(function*() {
-    const decided = planned.map((call) => applied(environment, call, decision))
-    yield* CallResults.settle(environment, decided.flatMap((call) => "outcome" in call ? [call] : []))
-    yield* Stages.run(environment, decided.flatMap((call) => "outcome" in call ? [] : [call]))
-  })
-
-const applied = (
-  environment: Environment,
-  call: ToolPlan.PlannedCall,
-  decision: Decision
-): ToolExecutor.ApprovedCall | CallResults.Settled => {
-  if (call._tag === "Refused") {
-    return { ref: call.ref, tool: call.tool, outcome: { _tag: "Refused", failure: call.failure } }
-  }
-  if (decision._tag === "DenyAll") return denied(call, decision.reason)
-  const asWritten = { ready: call.ready, edited: null, preview: previewOf(environment.redactor, call.facts) }
-  if (call._tag === "Run" || decision._tag === "ApproveAll") return asWritten
-  const given: Answer | undefined = decision._tag === "Each"
-    ? decision.answers.find(({ position }) => position === call.ref.position)?.answer
-    : undefined
-  switch (given?._tag) {
-    case undefined:
-      return denied(call, null)
-    case "Approve":
-    case "Always":
-      return asWritten
-    case "Deny":
-      return denied(call, given.reason)
-    case "Edit":
-      return edited(environment, call.ready, given.arguments)
-  }
-}
-
-const edited = (
-  { approval, limits, redactor, tools }: Environment,
-  ready: ToolPlan.Ready,
-  args: Readonly<Record<string, unknown>>
-): ToolExecutor.ApprovedCall | CallResults.Settled => {
-  const [again] = ToolPlan.resolve({
-    calls: [{
-      ref: ready.ref,
-      call: {
-        id: "",
-        name: ready.tool.definition.name,
-        raw: JSON.stringify(args),
-        arguments: args,
-        repairs: ready.repairs
-      }
-    }],
-    tools,
-    policy: approval.policy,
-    limits,
-    circumstances: { disabled: false, outOfIterations: false, lastCutOff: false },
-    containsMarker: redactor.containsMarker
-  })
-  if (again === undefined) return denied({ ref: ready.ref, ready }, "The edited arguments could not be read.")
-  return again._tag === "Ready"
-    ? { ready: again, edited: args, preview: null }
-    : { ref: again.ref, tool: again.tool, outcome: { _tag: "Refused", failure: again.failure } }
-}
-
-const refused = (
-  call: { readonly ref: CallRef; readonly ready: ToolPlan.Ready },
-  failure: ToolFailure.ToolFailure
-): ToolPlan.PlannedCall => ({ _tag: "Refused", ref: call.ref, tool: call.ready.tool.definition.name, failure })
-
-const denied = (
-  call: { readonly ref: CallRef; readonly ready: ToolPlan.Ready },
-  reason: string | null
-): CallResults.Settled => ({
-  ref: call.ref,
-  tool: call.ready.tool.definition.name,
-  outcome: {
-    _tag: "Denied",
-    reason,
-    failure: ToolFailure.permission({
-      kind: "denied",
-      message: reason === null ? "The user denied this call." : `The user denied this call: ${reason}`,
-      suggestedFix: "Do not send it again. Go on without it, or ask what is wanted instead."
-    })
-  }
-})

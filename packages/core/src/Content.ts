@@ -87,6 +87,17 @@ export type ContentPart = typeof ContentPart.Type
 export const text = (value: string): TextPart => ({ type: "text", text: value })
 
 /**
+ * The parts with each text changed.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const mapText = (
+  parts: ReadonlyArray<ContentPart>,
+  change: (text: string) => string
+): ReadonlyArray<ContentPart> => parts.map((part) => part.type === "text" ? text(change(part.text)) : part)
+
+/**
  * The text of some parts, joined by line ends; images and files are named in brackets.
  *
  * @since 0.1.0

@@ -71,7 +71,8 @@ export type ResponsePart = typeof ResponsePart.Type
  * - `CallReceived`: a call of a response is complete (the response need not be).
  * - `Responded`: a response is complete and stands in history. `millis` is running time since the last record that has it.
  * - `Voided`: a response broke off; it is not history and nothing of it runs.
- * - `Planned`: what happens with each call of the batch; `stages` are the positions that run together.
+ * - `Planned`: what happens with each call of the batch; `stages` are the positions that run together, `corrected` the tools
+ *   that were taken for names which are none.
  * - `Asked`, `Decided`: the questions of a batch and the answer.
  * - `Intent`: the handler of a call is about to run, with exactly these arguments; a second one for the same call is a
  *   re-run that was asked for after a crash.
@@ -114,7 +115,10 @@ export const JournalRecord = Schema.Union(
     iteration: Schema.Number,
     refused: Schema.Array(Schema.Number),
     asked: Schema.Array(Schema.Number),
-    stages: Schema.Array(Schema.Array(Schema.Number))
+    stages: Schema.Array(Schema.Array(Schema.Number)),
+    corrected: Schema.optionalWith(Schema.Array(Schema.Struct({ position: Schema.Number, tool: Schema.String })), {
+      exact: true
+    })
   }),
   Schema.TaggedStruct("Asked", { questions: Schema.Array(Question) }),
   Schema.TaggedStruct("Decided", {

@@ -175,6 +175,18 @@ export const make = (options: { readonly secrets?: ReadonlyArray<string> } = {})
 }
 
 /**
+ * A redactor that finds more in a text or a value than another; streams are redacted as before.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const withRedact = (redactor: Redactor, redact: Redactor["redact"]): Redactor => ({
+  ...redactor,
+  redact,
+  redactJson: redactJson(redact)
+})
+
+/**
  * Knows the formats only, no values.
  *
  * @since 0.1.0

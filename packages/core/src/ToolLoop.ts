@@ -12,25 +12,23 @@ import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as Account from "./Account.js"
 import * as ActiveTime from "./ActiveTime.js"
-import { Approval, type Decision } from "./Approval.js"
-import * as Batch from "./Batch.js"
+import { Approval } from "./Approval.js"
+import * as ApprovalStore from "./ApprovalStore.js"
 import * as Budget from "./Budget.js"
-import * as CallResults from "./CallResults.js"
 import * as Content from "./Content.js"
 import { Event } from "./Event.js"
 import * as EventStream from "./EventStream.js"
 import { Journal, type JournalError, type LeaseError } from "./Journal.js"
 import { Limits } from "./Limits.js"
 import * as LiveSession from "./LiveSession.js"
-import { ModelProvider } from "./ModelProvider.js"
-import type { Outcome } from "./Outcome.js"
-import { memory, OutputStore } from "./OutputStore.js"
+import { ModelProvider, type ToolDefinition } from "./ModelProvider.js"
+import * as OutputStore from "./OutputStore.js"
 import * as Recovery from "./Recovery.js"
 import { Redaction } from "./Redaction.js"
 import { ConfigurationError, type RunError } from "./RunError.js"
 import { Sandbox } from "./Sandbox.js"
 import * as SessionState from "./SessionState.js"
-import * as ToolFailure from "./ToolFailure.js"
+import * as Supply from "./Supply.js"
 import { ToolRegistry } from "./ToolRegistry.js"
 import * as Turn from "./Turn.js"
 import type { TurnResult } from "./TurnResult.js"
@@ -45,6 +43,8 @@ export interface LoopOptions {
   readonly mode?: Turn.Mode
   readonly instructions?: string
   readonly budgets?: Partial<Budget.Budgets>
+  /** In mode `parse_only`: what is offered to the model instead of the registry's tools. */
+  readonly definitions?: ReadonlyArray<ToolDefinition>
 }
 
 /**
@@ -74,14 +74,7 @@ export interface RunOptions {
  * @since 0.1.0
  * @category models
  */
-export interface SupplyOptions extends Omit<RunOptions, "message"> {
-  readonly decision?: Decision
-  readonly results?: ReadonlyArray<{
-    readonly position: number
-    readonly content: string | ReadonlyArray<Content.ContentPart>
-    readonly isError?: boolean
-  }>
-}
+export interface SupplyOptions extends Omit<RunOptions, "message">, Supply.Given {}
 
 /**
  * A session whose last batch a crash cut off, and what is done with it.
@@ -105,6 +98,7 @@ export class ToolLoop extends Context.Tag("@capstan/core/ToolLoop")<ToolLoop, {
   readonly run: (options: RunOptions) => Effect.Effect<TurnResult, RunError>
   readonly stream: (options: RunOptions) => Stream.Stream<Event, RunError>
   readonly supply: (options: SupplyOptions) => Effect.Effect<TurnResult, RunError>
+  readonly supplyStream: (options: SupplyOptions) => Stream.Stream<Event, RunError>
   readonly recover: (
     options: RecoverOptions
   ) => Effect.Effect<Recovery.RecoveryReport, JournalError | LeaseError | ConfigurationError>
@@ -139,6 +133,15 @@ export const supply = (options: SupplyOptions): Effect.Effect<TurnResult, RunErr
   Effect.flatMap(ToolLoop, (loop) => loop.supply(options))
 
 /**
+ * Goes on with a turn that ended `awaiting`, and tells what happens as {@link stream} does.
+ *
+ * @since 0.1.0
+ * @category accessors
+ */
+export const supplyStream = (options: SupplyOptions): Stream.Stream<Event, RunError, ToolLoop> =>
+  Stream.unwrap(Effect.map(ToolLoop, (loop) => loop.supplyStream(options)))
+
+/**
  * Closes a batch that a crash cut off. Runs no tool, unless `rerun` asks for it, and calls no model; `run` without a message
  * then goes on.
  *
@@ -162,7 +165,8 @@ const make = (defaults: LoopOptions) =>
     const sandbox = yield* Sandbox
     const limits = yield* Limits
     const redactor = yield* Redaction
-    const outputs = Option.getOrElse(yield* Effect.serviceOption(OutputStore), memory)
+    const outputs = Option.getOrElse(yield* Effect.serviceOption(OutputStore.OutputStore), OutputStore.memory)
+    const approvals = Option.getOrElse(yield* Effect.serviceOption(ApprovalStore.ApprovalStore), ApprovalStore.memory)
     const shared = { sandbox, limits, redactor, outputs, fingerprint: journal.fingerprint }
     const states = new Map<string, SessionState.SessionState>()
     const running = new Map<string, { readonly environment: Turn.Environment; readonly workspace: string }>()
@@ -184,10 +188,13 @@ const make = (defaults: LoopOptions) =>
       session: LiveSession.LiveSession,
       options: Omit<RunOptions, "message">,
       sink: EventStream.Sink,
-      parent: Turn.Environment | undefined
+      parent: Turn.Environment | undefined,
+      project: string
     ) =>
       Effect.gen(function*() {
         const { open } = session.state()
+        const tools = yield* registry.tools
+        const mode = defaults.mode ?? "enabled"
         const model = yield* provider.model(options.model ?? open?.model ?? parent?.model.id)
         const active = yield* ActiveTime.make(parent?.active)
         const account = Account.make({
@@ -211,10 +218,13 @@ const make = (defaults: LoopOptions) =>
           active,
           delegate: (delegation) => drive({ ...delegation, parent: session.id }, EventStream.silent),
           approval,
-          tools: yield* registry.tools,
+          approvals,
+          project,
+          tools,
+          definitions: mode === "parse_only" ? defaults.definitions ?? tools.definitions : tools.definitions,
           provider,
           model,
-          mode: defaults.mode ?? "enabled",
+          mode,
           instructions: options.instructions ?? defaults.instructions ?? ""
         }
         return environment
@@ -241,7 +251,7 @@ const make = (defaults: LoopOptions) =>
       options: RunOptions,
       sink: EventStream.Sink
     ): Effect.Effect<Turn.Environment, RunError, Scope.Scope> =>
-      Effect.tap(environmentOf(session, options, sink, parent), (environment) =>
+      Effect.tap(environmentOf(session, options, sink, parent, workspace), (environment) =>
         Effect.acquireRelease(
           Effect.sync(() => running.set(session.id, { environment, workspace })),
           () => Effect.sync(() => running.delete(session.id))
@@ -259,7 +269,7 @@ const make = (defaults: LoopOptions) =>
       const started = message === undefined ? Effect.void : session.commit([{
         _tag: "TurnStarted",
         turn: state.turns,
-        content: redactedContent(message, redactor.redact),
+        content: Content.mapText(typeof message === "string" ? [Content.text(message)] : message, redactor.redact),
         provider: model.provider,
         model: model.id,
         user: user ?? null,
@@ -291,16 +301,23 @@ const make = (defaults: LoopOptions) =>
         return yield* cancelling(environment)(Effect.zipRight(begin(environment, options), Turn.drive(environment)))
       }))
 
+    const goOn = (options: SupplyOptions, sink: EventStream.Sink): Effect.Effect<TurnResult, RunError> =>
+      Effect.scoped(Effect.gen(function*() {
+        const here = yield* entered(options)
+        const isAwaited = Supply.isAwaited(here.session.state())
+        const report = isAwaited ? undefined : yield* Recovery.inspect(here.session, sandbox)
+        if (report !== undefined) return yield* Recovery.unfinished(here.session, report)
+        const environment = yield* started(here, options, sink)
+        return yield* cancelling(environment)(
+          Effect.zipRight(Supply.accept(Turn.batchEnvironment(environment), options), Turn.drive(environment))
+        )
+      }))
+
     return ToolLoop.of({
       run: (options) => drive(options, EventStream.silent),
       stream: (options) => EventStream.make((sink) => drive(options, sink)),
-      supply: (options) =>
-        Effect.scoped(Effect.gen(function*() {
-          const environment = yield* started(yield* entered(options), options, EventStream.silent)
-          return yield* cancelling(environment)(
-            Effect.zipRight(supplied(environment, options), Turn.drive(environment))
-          )
-        })),
+      supply: (options) => goOn(options, EventStream.silent),
+      supplyStream: (options) => EventStream.make((sink) => goOn(options, sink)),
       recover: (options) =>
         Effect.scoped(Effect.gen(function*() {
           const session = yield* opened(options)
@@ -319,60 +336,6 @@ const make = (defaults: LoopOptions) =>
         }))
     })
   })
-
-const redactedContent = (
-  message: string | ReadonlyArray<Content.ContentPart>,
-  redact: (text: string) => string
-): ReadonlyArray<Content.ContentPart> =>
-  (typeof message === "string" ? [Content.text(message)] : message).map((part) =>
-    part.type === "text" ? Content.text(redact(part.text)) : part
-  )
-
-const supplied = (environment: Turn.Environment, { decision, results }: SupplyOptions) =>
-  Effect.gen(function*() {
-    const { redactor, session } = environment
-    const { batch, end } = session.state()
-    if (batch === null || end !== "awaiting") {
-      return yield* new ConfigurationError({ message: `Session ${session.id} waits for nothing.` })
-    }
-    if (decision !== undefined && batch.questions.length > 0) {
-      return yield* Batch.answer(
-        Turn.batchEnvironment(environment),
-        { ...batch, circumstances: { disabled: false, outOfIterations: false, lastCutOff: false } },
-        batch.questions,
-        decision
-      )
-    }
-    const given = batch.calls.map(({ call, ref }) => ({
-      ref,
-      tool: call.name,
-      result: results?.find(({ position }) => position === ref.position)
-    }))
-    const missing = given.filter(({ result }) => result === undefined)
-    if (missing.length > 0) {
-      return yield* new ConfigurationError({
-        message: `Give a result for each call; missing: ${
-          missing.map(({ ref, tool }) => `${tool} (${ref.position})`).join(", ")
-        }.`
-      })
-    }
-    yield* CallResults.settle(
-      environment,
-      given.flatMap(({ ref, result, tool }) =>
-        result === undefined ? [] : [{ ref, tool, outcome: suppliedOutcome(result, redactor.redact) }]
-      )
-    )
-  })
-
-const suppliedOutcome = (
-  result: NonNullable<SupplyOptions["results"]>[number],
-  redact: (text: string) => string
-): Outcome => {
-  const content = redactedContent(result.content, redact)
-  return result.isError === true
-    ? { _tag: "Failed", failure: ToolFailure.execution(Content.toText(content)) }
-    : { _tag: "Succeeded", content }
-}
 
 /**
  * A loop with options of its own.

@@ -158,7 +158,7 @@ const words = (name: string): ReadonlyArray<string> => folded(name).split(/[-_.:
 
 /**
  * The registered names that come closest to `name`, best first: by shared words, then by edit distance. Names that
- * have nothing in common with it are left out. `limit` defaults to 3.
+ * have nothing in common with it are left out. `limit` defaults to 3, `among` says which names may be told (default: all).
  *
  * @since 0.1.0
  * @category combinators
@@ -166,11 +166,12 @@ const words = (name: string): ReadonlyArray<string> => folded(name).split(/[-_.:
 export const closest = (
   names: NameIndex,
   name: string,
-  options?: { readonly limit?: number }
+  options?: { readonly limit?: number; readonly among?: (name: string) => boolean }
 ): ReadonlyArray<string> => {
   const own = words(name.slice(0, longestName))
   const plain = joined(name.slice(0, longestName))
   return names.names
+    .filter(options?.among ?? (() => true))
     .map((candidate) => {
       const other = words(candidate)
       const shared = own.filter((word) => other.includes(word)).length

@@ -12,6 +12,7 @@ import * as ApprovalPolicy from "./ApprovalPolicy.js"
 import type { Assessment } from "./Assessment.js"
 import type { Values as LimitValues } from "./Limits.js"
 import * as OutputLimit from "./OutputLimit.js"
+import * as RateLimit from "./RateLimit.js"
 import type { PreparedCall, Tool } from "./Tool.js"
 import type { CallRef, Repair, ToolCall } from "./ToolCall.js"
 import * as ToolFailure from "./ToolFailure.js"
@@ -47,12 +48,21 @@ export type Resolved =
     readonly prepared: PreparedCall
     readonly repairs: ReadonlyArray<Repair>
   }
-  | {
-    readonly _tag: "Refused"
-    readonly ref: CallRef
-    readonly tool: string
-    readonly failure: ToolFailure.ToolFailure
-  }
+  | Refused
+
+/**
+ * A call that gets its error without being run. `fault` is what a tool or a policy threw, where that is why.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Refused {
+  readonly _tag: "Refused"
+  readonly ref: CallRef
+  readonly tool: string
+  readonly failure: ToolFailure.ToolFailure
+  readonly fault?: unknown
+}
 
 /**
  * A call that is ready to be asked about or run.
@@ -89,16 +99,11 @@ export type PlannedCall =
     readonly facts: Facts
     readonly mustAsk: boolean
   }
-  | {
-    readonly _tag: "Refused"
-    readonly ref: CallRef
-    readonly tool: string
-    readonly failure: ToolFailure.ToolFailure
-  }
+  | Refused
 
 /**
  * Finds the tool of each call and decodes its arguments, in the order of the checks: tools off, limits, duplicates, names,
- * arguments, lists and trust. The first check that fails becomes the call's error.
+ * arguments, lists and trust. The first check that fails becomes the call's error; one that throws is a denial.
  *
  * @since 0.1.0
  * @category constructors
@@ -111,33 +116,44 @@ export const resolve = (options: {
   readonly circumstances: Circumstances
   /** Whether a text holds what redaction puts in place of a secret. */
   readonly containsMarker: (text: string) => boolean
+  /** The failure of a call that has failed too often in the same way; none where it is left out. */
+  readonly givenUp?: (ref: CallRef, tool: string) => ToolFailure.ToolFailure | undefined
 }): ReadonlyArray<Resolved> => {
   const seen = new Map<string, number>()
-  return options.calls.map(({ call, ref }, i) => {
-    const identity = `${call.id} ${call.name} ${call.raw}`
+  return options.calls.map(({ call, ref }, i): Resolved => {
+    const identity = JSON.stringify([call.id, call.name, call.arguments ?? call.raw])
     const duplicateOf = call.id === "" ? undefined : seen.get(identity)
     if (duplicateOf === undefined) seen.set(identity, i)
-    return Either.match(resolveOne(call, i, duplicateOf, options), {
-      onLeft: (failure): Resolved => ({ _tag: "Refused", ref, tool: call.name, failure }),
-      onRight: (found): Resolved => ({ _tag: "Ready", ref, ...found })
-    })
+    const found = Either.flatMap(
+      check(outOfBounds(call, i, options) ?? duplicate(duplicateOf)),
+      () => findTool(call.name, options)
+    )
+    if (Either.isLeft(found)) return { _tag: "Refused", ref, tool: call.name, failure: found.left }
+    const { correction, tool } = found.right
+    return denyingFaults(ref, tool, () =>
+      Either.match(prepare(call, tool, options), {
+        onLeft: (failure): Resolved => ({ _tag: "Refused", ref, tool: tool.definition.name, failure }),
+        onRight: (ready) => {
+          const failure = options.givenUp?.(ref, tool.definition.name)
+          return failure === undefined
+            ? { _tag: "Ready", ref, tool, repairs: [...call.repairs, ...correction], ...ready }
+            : { _tag: "Refused", ref, tool: tool.definition.name, failure }
+        }
+      }))
   })
 }
 
-const resolveOne = (
+const prepare = (
   call: ToolCall,
-  index: number,
-  duplicateOf: number | undefined,
+  tool: Tool,
   options: Parameters<typeof resolve>[0]
-): Either.Either<Omit<Ready, "_tag" | "ref">, ToolFailure.ToolFailure> =>
+): Either.Either<Pick<Ready, "arguments" | "prepared">, ToolFailure.ToolFailure> =>
   Either.gen(function*() {
-    yield* check(outOfBounds(call, index, options))
-    yield* check(duplicateOf === undefined ? undefined : duplicate(duplicateOf))
-    const { correction, tool } = yield* findTool(call.name, options)
+    const name = tool.definition.name
     const args = call.arguments
     if (args === null) {
       return yield* Either.left(
-        ToolFailure.validation(call.name, [{
+        ToolFailure.validation(name, [{
           path: "",
           expected: "one JSON object",
           received: call.malformed ?? "something else",
@@ -147,12 +163,27 @@ const resolveOne = (
     }
     const prepared = yield* Either.mapLeft(
       tool.prepare(args),
-      (findings) => ToolFailure.validation(tool.definition.name, findings, shape(tool))
+      (findings) => ToolFailure.validation(name, findings, shape(tool))
     )
     yield* check(tool.safety !== "read-only" && options.containsMarker(call.raw) ? withMarker(tool) : undefined)
     yield* check(ApprovalPolicy.refusal(options.policy, tool, prepared))
-    return { tool, arguments: args, prepared, repairs: [...call.repairs, ...correction] }
+    return { arguments: args, prepared }
   })
+
+/** What a tool or a policy throws while it is asked about a call is a denial of that call. */
+const denyingFaults = <Call>(ref: CallRef, tool: Tool, look: () => Call): Call | Refused => {
+  try {
+    return look()
+  } catch (fault) {
+    return { _tag: "Refused", ref, tool: tool.definition.name, failure: unjudged, fault }
+  }
+}
+
+const unjudged = ToolFailure.permission({
+  kind: "denied",
+  message: "Whether this call may run could not be found out, so it did not.",
+  suggestedFix: "Do not send it again. Do the step in another way, or tell the user."
+})
 
 const check = (failure: ToolFailure.ToolFailure | undefined): Either.Either<void, ToolFailure.ToolFailure> =>
   failure === undefined ? Either.void : Either.left(failure)
@@ -160,9 +191,9 @@ const check = (failure: ToolFailure.ToolFailure | undefined): Either.Either<void
 const outOfBounds = (
   call: ToolCall,
   index: number,
-  { calls, circumstances, limits }: Parameters<typeof resolve>[0]
+  { calls, circumstances, limits, policy }: Parameters<typeof resolve>[0]
 ): ToolFailure.ToolFailure | undefined => {
-  if (circumstances.disabled) {
+  if (circumstances.disabled || !policy.enabled) {
     return { _tag: "Disabled", message: "Tool execution disabled by policy", suggestedFix: null, details: {} }
   }
   if (index >= limits.maxToolCallsPerBatch) {
@@ -198,12 +229,16 @@ const outOfBounds = (
     : undefined
 }
 
-const duplicate = (first: number): ToolFailure.ToolFailure => ({
-  _tag: "DuplicateCall",
-  message: `This is the same call as number ${first + 1} of this response, which was answered once.`,
-  suggestedFix: "Use the other result.",
-  details: { first }
-})
+const duplicate = (first: number | undefined): ToolFailure.ToolFailure | undefined =>
+  first === undefined ? undefined : {
+    _tag: "DuplicateCall",
+    message: `This is the same call as number ${first + 1} of this response, which was answered once.`,
+    suggestedFix: "Use the other result.",
+    details: { first }
+  }
+
+/** A name that is no tool's, as far as it is told again. */
+const toldName = 128
 
 const findTool = (
   name: string,
@@ -212,12 +247,15 @@ const findTool = (
   const resolved = Option.getOrUndefined(ToolName.resolve(tools.names, name))
   const tool = resolved === undefined ? undefined : tools.byName.get(resolved.name)
   if (resolved === undefined || tool === undefined) {
-    const closest = ToolName.closest(tools.names, name).filter((other) => !policy.denylist.includes(other))
+    const closest = ToolName.closest(tools.names, name, {
+      among: (other) => mayBeNamed(policy, tools.byName.get(other))
+    })
+    const told = name.length > toldName ? `${name.slice(0, toldName)}…` : name
     return Either.left({
       _tag: "UnknownTool",
-      message: `There is no tool called "${name}".`,
+      message: `There is no tool called "${told}".`,
       suggestedFix: closest.length === 0 ? "Answer without a tool." : `Did you mean ${closest.join(", ")}?`,
-      details: { name, closest }
+      details: { name: told, closest }
     })
   }
   return Either.right({
@@ -227,6 +265,9 @@ const findTool = (
       : [{ kind: "name-corrected", detail: `"${name}" was taken for "${resolved.name}" (${resolved.correction})` }]
   })
 }
+
+const mayBeNamed = (policy: ApprovalPolicy.ApprovalPolicy, tool: Tool | undefined): boolean =>
+  tool !== undefined && ApprovalPolicy.mayBeNamed(policy, tool)
 
 const withMarker = (tool: Tool): ToolFailure.ToolFailure =>
   ToolFailure.validation(tool.definition.name, [{
@@ -239,8 +280,9 @@ const withMarker = (tool: Tool): ToolFailure.ToolFailure =>
 const shape = (tool: Tool): string => `${tool.definition.name} expects: ${JSON.stringify(tool.definition.parameters)}`
 
 /**
- * Adds the facts: a path that may not be used refuses the call, then the policy says whether it runs or is asked about.
- * `always` are the entries that a person approved for this session.
+ * Adds the facts: lists over where paths lead, paths that may not be used, what is left of quota and rate limits (each call
+ * that may start uses of it, in call order) refuse a call; then the policy says whether it runs or is asked about. `always`
+ * are the entries that a person approved, `used` is what the session has used at the time `now`.
  *
  * @since 0.1.0
  * @category constructors
@@ -250,36 +292,57 @@ export const decide = (options: {
   readonly facts: ReadonlyMap<number, Facts>
   readonly policy: ApprovalPolicy.ApprovalPolicy
   readonly always: ReadonlyArray<string>
-}): ReadonlyArray<PlannedCall> =>
-  options.resolved.map((call): PlannedCall => {
+  readonly limits: LimitValues
+  readonly used: RateLimit.Used
+  readonly now: number
+}): ReadonlyArray<PlannedCall> => {
+  let used = options.used
+  return options.resolved.map((call): PlannedCall => {
     if (call._tag === "Refused") return call
-    const { ref, tool } = call
-    const facts = options.facts.get(ref.position)
-    if (facts === undefined) {
-      return {
-        _tag: "Refused",
-        ref,
-        tool: tool.definition.name,
-        failure: ToolFailure.permission({ kind: "denied", message: "Nothing could be found out about this call." })
+    const planned = denyingFaults(call.ref, call.tool, () => decideOne(call, options))
+    if (planned._tag === "Refused") return planned
+    return Either.match(RateLimit.take(used, { safety: call.tool.safety, writes: call.prepared.writes }, options), {
+      onLeft: (failure): PlannedCall => ({ _tag: "Refused", ref: call.ref, tool: call.tool.definition.name, failure }),
+      onRight: (next) => {
+        used = next
+        return planned
       }
-    }
-    const failure = pathFailure(facts.paths) ?? ApprovalPolicy.refusalOfPaths(
-      options.policy,
-      tool.definition.name,
-      facts.paths.flatMap((path) => path._tag === "Allowed" ? [path.display] : [])
-    )
-    if (failure !== undefined) return { _tag: "Refused", ref, tool: tool.definition.name, failure }
-    const verdict = ApprovalPolicy.classify({
-      policy: options.policy,
-      always: options.always,
-      tool,
-      call: call.prepared,
-      assessment: facts.assessment
     })
-    return verdict._tag === "Run"
-      ? { _tag: "Run", ref, ready: call, facts }
-      : { _tag: "Ask", ref, ready: call, facts, mustAsk: verdict.mustAsk }
   })
+}
+
+const decideOne = (call: Ready, { always, facts: gathered, policy }: Parameters<typeof decide>[0]): PlannedCall => {
+  const { prepared, ref, tool } = call
+  const facts = gathered.get(ref.position)
+  const paths = facts === undefined ? [] : ledBy(prepared, facts)
+  const failure = facts === undefined
+    ? unjudged
+    : ApprovalPolicy.refusalOfPaths(policy, tool, prepared, paths) ?? pathFailure(facts.paths)
+  if (facts === undefined || failure !== undefined) {
+    return { _tag: "Refused", ref, tool: tool.definition.name, failure: failure ?? unjudged }
+  }
+  const verdict = ApprovalPolicy.classify({
+    policy,
+    always,
+    tool,
+    call: prepared,
+    paths,
+    assessment: facts.assessment
+  })
+  return verdict._tag === "Run"
+    ? { _tag: "Run", ref, ready: call, facts }
+    : { _tag: "Ask", ref, ready: call, facts, mustAsk: verdict.mustAsk }
+}
+
+const ledBy = (prepared: PreparedCall, facts: Facts): ReadonlyArray<ApprovalPolicy.Led> =>
+  facts.paths.flatMap((path, i) =>
+    path._tag === "Refused" ? [] : [{
+      written: path.path,
+      access: prepared.paths[i]?.access ?? "write",
+      display: path.display,
+      canonical: path.canonical
+    }]
+  )
 
 /**
  * The failure for the first path that may not be used.

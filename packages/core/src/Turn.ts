@@ -14,7 +14,7 @@ import * as ContextGuard from "./ContextGuard.js"
 import { Event } from "./Event.js"
 import type { JournalError, LeaseError } from "./Journal.js"
 import type { TurnEnd } from "./JournalRecord.js"
-import type { Model, ModelError, ModelProvider } from "./ModelProvider.js"
+import type { Model, ModelError, ModelProvider, ToolDefinition } from "./ModelProvider.js"
 import * as ModelTurn from "./ModelTurn.js"
 import * as OutputLimit from "./OutputLimit.js"
 import * as SessionState from "./SessionState.js"
@@ -41,6 +41,8 @@ export interface Environment extends Omit<Batch.Environment, "capacity"> {
   readonly provider: ModelProvider["Type"]
   readonly model: Model
   readonly mode: Mode
+  /** The tools that the model is offered. */
+  readonly definitions: ReadonlyArray<ToolDefinition>
   readonly instructions: string
 }
 
@@ -71,7 +73,7 @@ export const drive = (environment: Environment): Effect.Effect<TurnResult, Failu
       yield* session.barrier
       const response = yield* respond(environment, iteration, outOfIterations)
       if (response === undefined || response.calls.length === 0) continue
-      if (mode === "parse_only") return yield* end(environment, "awaiting")
+      if (mode === "parse_only" && !outOfIterations) return yield* end(environment, "awaiting")
       const answered = yield* Batch.run(batchEnvironment(environment), {
         turn: turnOf(environment),
         iteration,
@@ -106,7 +108,7 @@ const respond = (environment: Environment, iteration: number, outOfIterations: b
       model: environment.model.id,
       instructions: environment.instructions,
       messages: environment.session.state().messages,
-      tools: environment.mode === "disabled" ? [] : environment.tools.definitions,
+      tools: environment.mode === "disabled" ? [] : environment.definitions,
       toolChoice: outOfIterations ? "none" : "auto",
       maxOutputTokens: undefined
     }),

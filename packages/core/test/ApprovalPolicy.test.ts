@@ -42,6 +42,7 @@ const verdict = (
     always,
     tool: command,
     call: prepared(command, { command: "npm test" }),
+    paths: [],
     assessment: { risk: "high", approval, warnings: [] }
   })
 
@@ -72,7 +73,9 @@ describe("ApprovalPolicy", () => {
     })
     const call = prepared(both, { from: "a/x", to: "b/x" })
     expect(ApprovalPolicy.covers(["copy(a/*)"], "copy", call)).toBe(false)
-    expect(ApprovalPolicy.concerns("copy(a/*)", "copy", call)).toBe(true)
+    expect(ApprovalPolicy.refusal(policy({ denylist: ["copy(a/*)"] }), both, call)).toMatchObject({
+      details: { pattern: "copy(a/*)" }
+    })
   })
 
   it("deny wins over allow, trust over both, and mode deny runs only what is allowed", () => {
@@ -151,6 +154,9 @@ describe("ToolPlan", () => {
       resolved: resolve([call(0, "write_file", { path: "/w/docs/x" })]),
       policy: policy({ denylist: ["write_file(docs/**)"], mode: "auto" }),
       always: [],
+      limits: Limits.agent,
+      used: { starts: [], written: 0 },
+      now: 0,
       facts: new Map([[0, {
         paths: [{
           _tag: "Allowed",
@@ -184,6 +190,9 @@ describe("ToolPlan", () => {
       resolved,
       policy: policy({}),
       always: [],
+      limits: Limits.agent,
+      used: { starts: [], written: 0 },
+      now: 0,
       facts: new Map([[0, {
         paths: [{
           _tag: "Refused",

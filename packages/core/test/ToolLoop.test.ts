@@ -149,7 +149,7 @@ describe("ToolLoop", () => {
   it.effect("answers that come later are bound to the arguments that were asked about", () =>
     Effect.gen(function*() {
       expect((yield* ToolLoop.run({ session: "s", message: "x" })).end).toBe("awaiting")
-      const next = yield* ToolLoop.supply({ session: "s", decision: { _tag: "ApproveAll" } })
+      const next = yield* ToolLoop.supply({ session: "s", answers: { _tag: "ApproveAll" } })
       expect(next.end).toBe("answered")
       expect(yield* Effect.flatMap(Counter, (counter) => counter.lines)).toEqual(["a"])
     }).pipe(Effect.provide(loop({

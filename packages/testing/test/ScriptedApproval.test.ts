@@ -12,6 +12,8 @@ const question = (position: number): Question => ({
   summary: `delete ${position}`,
   detail: "",
   preview: null,
+  arguments: {},
+  origin: "",
   risk: "high",
   mustAsk: true,
   warnings: [],

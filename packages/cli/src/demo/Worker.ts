@@ -76,7 +76,7 @@ const approval = (host: Host["Type"], redactor: Redaction.Redactor) =>
   Layer.unwrapEffect(
     Effect.map(host.terminal ? TerminalApproval.make({ redactor }) : agreeable, (ask) =>
       Approval.layerCallback({
-        policy: { mode: "prompt", allowlist: [], denylist: [], promptSideEffects: true, trust: "shell" },
+        policy: { enabled: true, mode: "prompt", allowlist: [], denylist: [], promptSideEffects: true, trust: "shell" },
         by: host.terminal ? "user" : "demo",
         ask
       }))
@@ -93,7 +93,7 @@ const layer = (host: Host["Type"], places: Places) => {
       approval(host, redactor),
       Layer.mapError(ToolRegistry.layer(Composition.builtIn), CommandError.ofRegistryError)
     )),
-    Layer.provideMerge(Layer.merge(Composition.journal(places), Composition.sandbox({ places, addDir: [] }))),
+    Layer.provideMerge(Layer.merge(Composition.stored(places), Composition.sandbox({ places, addDir: [] }))),
     Layer.provideMerge(Layer.provideMerge(screen, Tty.layer))
   )
 }
