@@ -4,6 +4,7 @@ import { SqlJournal } from "@capstan/sql"
 import { mkdtempSync, rmSync } from "node:fs"
 import { cpus, tmpdir } from "node:os"
 import { join } from "node:path"
+import { commands } from "./commands.mjs"
 import { floor } from "./effect.mjs"
 import { files } from "./files.mjs"
 import { databaseBytes, rawFloor } from "./journal.mjs"
@@ -81,6 +82,14 @@ try {
     (decision / realpath).toFixed(2)
   )
   row("atomic write of 4 KB (by hand: write, fsync, rename)", ms(least), ms(write), times.toFixed(2))
+
+  console.log()
+  row("a command (`true` in bash)", "median", "over a plain spawn", "ratio")
+  row(...Array.from({ length: 4 }, () => "---"))
+  const [plain, ...backends] = await commands(folder)
+  for (const { millis, name, over } of [plain, ...backends].filter((one) => one !== undefined)) {
+    row(name, ms(millis), ms(over), (millis / (plain?.millis ?? 1)).toFixed(2))
+  }
 
   console.log()
   row("start-up", "bare node", "capstan", "ratio")
