@@ -64,11 +64,8 @@ type Succeeded = Extract<Outcome, { readonly _tag: "Succeeded" }>
 const succeeded = (outcome: Succeeded, options: Options): Effect.Effect<Outcome> =>
   Effect.gen(function*() {
     const { limits, redactor, tool } = options
-    const clean = yield* Effect.forEach(outcome.content, (part) =>
-      part.type === "text" ? Effect.map(cleaned(part.text, options), Content.text) : Effect.succeed(part))
-    const text = clean.flatMap((part) =>
-      part.type === "text" ? [part.text] : []
-    )
+    const clean = yield* Effect.forEach(outcome.content, (part) => cleanedPart(part, options))
+    const text = clean.flatMap((part) => part.type === "text" ? [part.text] : [])
     const rest = "structured" in outcome ? structured(redactor.redactJson(outcome.structured), limits) : {}
     if (tool.outputCut === "self-limited" || bytesOf(text) <= options.capacity) {
       return { _tag: "Succeeded", content: clean, ...rest }
@@ -80,6 +77,9 @@ const succeeded = (outcome: Succeeded, options: Options): Effect.Effect<Outcome>
       ...rest
     }
   })
+
+const cleanedPart = (part: Content.ContentPart, options: Options): Effect.Effect<Content.ContentPart> =>
+  part.type === "text" ? Effect.map(cleaned(part.text, options), Content.text) : Effect.succeed(part)
 
 const bytesOf = (texts: ReadonlyArray<string>): number =>
   texts.reduce((sum, text) => sum + OutputLimit.byteLength(text), 0)

@@ -3,7 +3,7 @@ import { ReadFile } from "@capstan/tools"
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, FastCheck } from "effect"
 import { machines } from "./machines.js"
-import { call, fail, findings, session, text } from "./toolCalls.js"
+import { call, fail, findings, prepare, session, text } from "./toolCalls.js"
 
 const read = ReadFile.tool
 const lines = (count: number) => Array.from({ length: count }, (_, index) => `line ${index + 1}\n`).join("")
@@ -190,4 +190,33 @@ describe("read_file", () => {
       }).pipe(Effect.provide(FakeSandbox.layer({ files: { a: content.join("\n") + (ended ? "\n" : "") } }))),
     { fastCheck: { numRuns: 100 } }
   )
+})
+
+describe("read_file and earlier outputs", () => {
+  const handle = "output:0.1.2"
+  const at = (stored: string) => {
+    const known = session({ capacity: 2_000 })
+    known.outputs.set(handle, stored)
+    return known
+  }
+
+  it.effect("reads an output by its handle, by lines, and touches no path", () =>
+    Effect.gen(function*() {
+      const known = at(lines(5))
+      expect(yield* call(read, { path: handle }, known)).toBe(lines(5))
+      expect(yield* call(read, { path: handle, start_line: 2, end_line: 3 }, known)).toMatch(
+        /^line 2\nline 3\n\[lines 2-3 of 5 in output:0\.1\.2\. 2 lines after these: read_file \{"path":"output:0\.1\.2","start_line":4\}/
+      )
+      expect(prepare(read, { path: handle }).paths).toEqual([])
+      expect(known.reads.size).toBe(0)
+    }).pipe(Effect.provide(FakeSandbox.layer())))
+
+  it.effect("says how to read one that is too large, and one that is not there", () =>
+    Effect.gen(function*() {
+      expect(text(yield* fail(read, { path: handle }, at(lines(1_000))))).toContain(
+        "Ask for a part of it: read_file {\"path\":\"output:0.1.2\",\"start_line\":1"
+      )
+      expect(yield* fail(read, { path: "output:9.9.9" }, at(""))).toMatchObject({ _tag: "NotFound" })
+      expect(yield* call(read, { path: handle }, at(""))).toBe("[the file is empty: 0 bytes]")
+    }).pipe(Effect.provide(FakeSandbox.layer())))
 })

@@ -60,7 +60,9 @@ describe("run_command in memory", () => {
           stdout: stdout === "" ? "" : `BEGIN${stdout.repeat(20_000)}END`,
           stderr: stderr === "" ? "" : `begin${stderr.repeat(20_000)}end`
         }))
-        const shown = yield* call(run, { command: "x" }, session({ capacity: 3_000 })).pipe(Effect.provide(machine))
+        const at = session({ limits: { maxStoredOutputBytes: 3_000 }, capacity: 3_000 })
+        const said = yield* call(run, { command: "x" }, at).pipe(Effect.provide(machine))
+        const shown = said.replace(/\n?\[it printed [^\n]*\]$/, "")
         expect(Buffer.byteLength(shown)).toBeLessThanOrEqual(3_000)
         expect(Buffer.byteLength(shown)).toBeGreaterThan(2_700)
         expect(shown).not.toContain("\uFFFD")
@@ -79,8 +81,12 @@ describe("run_command in memory", () => {
 
   it.effect("gives short stderr whole next to long stdout", () =>
     Effect.gen(function*() {
-      const shown = yield* call(run, { command: "x" }, session({ capacity: 2_000 }))
-      expect(shown).toMatch(/left out here …\][^]*\n\n\[stderr\]\nwhy\n$/)
+      const shown = yield* call(
+        run,
+        { command: "x" },
+        session({ limits: { maxStoredOutputBytes: 2_000 }, capacity: 2_000 })
+      )
+      expect(shown).toMatch(/left out here …\][^]*\n\n\[stderr\]\nwhy\n(?:\[it printed 9004 bytes;[^\n]*\])?$/)
     }).pipe(Effect.provide(fake({ x: { stdout: "o".repeat(9_000), stderr: "why\n" } }))))
 
   it.effect("streams, makes its process known, and runs where it should", () =>
@@ -169,9 +175,13 @@ describe("run_command on the machine", () => {
 
   it.live("keeps its memory and output bounded", () =>
     Effect.gen(function*() {
-      const shown = yield* call(run, { command: "seq 1 300000" }, session({ capacity: 5_000 }))
+      const shown = yield* call(
+        run,
+        { command: "seq 1 300000" },
+        session({ limits: { maxStoredOutputBytes: 5_000 }, capacity: 1_000 })
+      )
       expect(Buffer.byteLength(shown)).toBeLessThanOrEqual(5_000)
-      expect(shown).toMatch(/^1\n2\n[^]*left out here[^]*299999\n300000\n$/)
+      expect(shown).toMatch(/^1\n2\n[^]*left out here[^]*299999\n300000\n\[it printed 1988895 bytes;[^\n]*\]$/)
     }).pipe(Effect.provide(host)))
 
   it.live("ends what runs when it is interrupted", () =>
