@@ -3,28 +3,26 @@
  *
  * @since 0.1.0
  */
-import { Journal } from "@capstan/core/Journal"
-import type { UnfinishedError } from "@capstan/core/RunError"
-import { Sandbox } from "@capstan/core/Sandbox"
-import * as SessionState from "@capstan/core/SessionState"
+import type { RunError, UnfinishedError } from "@capstan/core/RunError"
 import * as ToolLoop from "@capstan/core/ToolLoop"
-import { ToolRegistry } from "@capstan/core/ToolRegistry"
+import type { TurnResult } from "@capstan/core/TurnResult"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as ChatLine from "./ChatLine.js"
+import * as ChatViews from "./ChatViews.js"
 import * as CommandError from "./CommandError.js"
-import * as Composition from "./Composition.js"
 import * as ExitCode from "./ExitCode.js"
 import type { SessionFlags } from "./Flags.js"
 import { Host } from "./Host.js"
-import * as Instructions from "./Instructions.js"
-import { count } from "./internal/callLines.js"
+import * as Pending from "./Pending.js"
+import * as RunCommand from "./RunCommand.js"
 import { Screen } from "./Screen.js"
 import * as Session from "./Session.js"
 import { Signals } from "./Signals.js"
 import { type LineInput, Tty } from "./Tty.js"
 import * as Turns from "./Turns.js"
 import * as Ulid from "./Ulid.js"
+import * as Waiting from "./Waiting.js"
 
 /** What a conversation goes on with: after `::model` and the like everything is put together anew. */
 interface Chat {
@@ -51,6 +49,7 @@ type Lines = (tty: Tty["Type"]) => Effect.Effect<LineInput>
 export const chat = (flags: SessionFlags): Effect.Effect<void, CommandError.CommandError, Host | Signals> =>
   Effect.gen(function*() {
     const host = yield* Host
+    yield* RunCommand.checkFlags(flags)
     const lines = host.terminal && !flags.quiet ? typed() : yield* Effect.map(host.input, piped)
     let now: Chat = { flags, session: undefined, greeting: undefined }
     let before: Chat | undefined
@@ -93,17 +92,23 @@ const part = (chat: Chat, lines: Lines): Effect.Effect<Ending, CommandError.Comm
     return yield* Effect.provide(converse({ ...chat, session: chat.session ?? made.id }, made, lines), made.layer)
   })
 
-interface Here extends Chat {
+interface Conversation extends Chat {
   readonly session: string
 }
 
-const converse = (chat: Here, made: Session.Session, lines: Lines) =>
+/** What a turn that waits goes on with. */
+type Here = Omit<Parameters<typeof Waiting.goOn>[0], "results">
+
+const converse = (chat: Conversation, made: Session.Session, lines: Lines) =>
   Effect.gen(function*() {
     const screen = yield* Screen
     const signals = yield* Signals
     const tty = yield* Tty
     const { model, provider } = made.provider
     yield* screen.note(chat.greeting ?? `${provider}/${model} · ::help says what there is`)
+    const where = { session: chat.session, workspace: made.places.root }
+    const here: Here = { ...where, ask: made.ask, yes: chat.flags.yes, renderer: screen, hint: howToSupply }
+    const given = new Map<number, Waiting.Given>()
     let code: ExitCode.ExitCode = 0
     let wasInterrupted = false
     const left: Ending = { _tag: "Left", code: 0 }
@@ -118,7 +123,7 @@ const converse = (chat: Here, made: Session.Session, lines: Lines) =>
     })
     while (true) {
       const input = yield* lines(tty)
-      if (input._tag === "Ended") return made.attended ? left : { ...left, code }
+      if (input._tag === "Ended") return made.watched ? left : { ...left, code }
       if (input._tag === "Interrupted") {
         if (input.text === "" && wasInterrupted) return left
         wasInterrupted = input.text === ""
@@ -131,10 +136,20 @@ const converse = (chat: Here, made: Session.Session, lines: Lines) =>
         case "Nothing":
           break
         case "Message":
-          code = yield* turn({ session: chat.session, workspace: made.places.root, message: line.text }, made.attended)
-          if (made.attended) yield* screen.note("")
+          code = yield* turn(here, Turns.run({ ...where, message: line.text }, screen))
+          if (made.watched) yield* screen.note("")
           if (yield* signals.leaving) return { ...left, code: 130 as const }
           break
+        case "Tool": {
+          const ready = yield* supplied(here, given, line.given)
+          if (!ready) break
+          const goOn = Waiting.goOn({ ...here, results: [...given.values()] })
+          given.clear()
+          code = yield* turn(here, goOn)
+          if (made.watched) yield* screen.note("")
+          if (yield* signals.leaving) return { ...left, code: 130 as const }
+          break
+        }
         case "Wrong":
           yield* screen.note(line.message)
           break
@@ -145,13 +160,13 @@ const converse = (chat: Here, made: Session.Session, lines: Lines) =>
           return changed({ session, greeting: `A new session: ${session}` })
         }
         case "Help":
-          yield* help
+          yield* ChatViews.help
           break
         case "Tools":
-          yield* tools
+          yield* ChatViews.tools
           break
         case "Context":
-          yield* context(chat, made)
+          yield* ChatViews.context({ ...where, flags: chat.flags })
           break
         case "Model":
           if (line.id === undefined) {
@@ -161,7 +176,7 @@ const converse = (chat: Here, made: Session.Session, lines: Lines) =>
           return changed({ flags: withModel(chat.flags, line.id), greeting: `From now on: ${line.id}` })
         case "Approve":
           if (line.mode === undefined) {
-            yield* screen.note(`approve ${Option.getOrElse(chat.flags.approve, () => "prompt")}`)
+            yield* ChatViews.approvals({ ...where, flags: chat.flags })
             break
           }
           return changed({
@@ -187,26 +202,78 @@ const withModel = (flags: SessionFlags, id: string): SessionFlags =>
     ? { ...flags, model: Option.some(id), provider: Option.none() }
     : { ...flags, model: Option.some(id) }
 
-const turn = (options: ToolLoop.RunOptions, attended: boolean) =>
+const turn = <R>(
+  here: Here,
+  driven: Effect.Effect<TurnResult, CommandError.CommandError | RunError, R>
+) =>
   Effect.gen(function*() {
     const screen = yield* Screen
-    const driven = Turns.run(options, screen)
     return yield* driven.pipe(
-      Effect.catchTag("UnfinishedError", (error) => Effect.zipRight(recover(error, options.workspace), driven)),
-      Effect.map((result) => ExitCode.ofTurn(result, { attended })),
+      Effect.catchTag("UnfinishedError", (error: UnfinishedError) =>
+        Effect.gen(function*() {
+          yield* error.reason === "awaiting"
+            ? Effect.asVoid(Waiting.goOn({ ...here, results: [] }))
+            : recover(error, here.workspace)
+          return yield* driven
+        })),
+      Effect.tap((result) => result.end === "awaiting" ? told(here) : Effect.void),
+      Effect.map((result) => ExitCode.ofTurn(result, { attended: here.ask !== "nobody" })),
       Effect.catchAll((error) => {
-        const { code, message } = CommandError.ofRunError(error)
+        const { code, message } = error._tag === "CommandError" ? error : CommandError.ofRunError(error)
         return Effect.as(screen.note(`✗ ${message}`), code)
       })
     )
   })
 
-const recover = (error: UnfinishedError, workspace: string | undefined) =>
+const howToSupply = (_: string, positions: ReadonlyArray<number>): string =>
+  `Give what ${positions.length === 1 ? "it" : "they"} would have printed: ${
+    positions.map((position) => `::tool ${position} RESULT`).join(", ")
+  }`
+
+/** What a turn that just ended waits for. */
+const told = ({ session }: Here) =>
+  Effect.gen(function*() {
+    const screen = yield* Screen
+    const pending = yield* Pending.of(session)
+    if (pending === undefined) return
+    yield* screen.note(
+      pending.questions.length > 0
+        ? `${Waiting.howToAnswer(session, pending.questions.length)} Or go on here with any message.`
+        : howToSupply(session, pending.calls.map(({ ref }) => ref.position))
+    )
+  })
+
+/** Whether every open call has its result now. */
+const supplied = (
+  { session }: Here,
+  given: Map<number, Waiting.Given>,
+  next: Waiting.Given | undefined
+) =>
+  Effect.gen(function*() {
+    const screen = yield* Screen
+    const pending = yield* Effect.orElseSucceed(Pending.of(session), () => undefined)
+    const calls = pending === undefined || pending.questions.length > 0 ? [] : pending.calls
+    if (calls.length === 0) {
+      yield* screen.note("No call waits for a result. In --mode parse_only the model's calls are handed to you.")
+      return false
+    }
+    const found = next === undefined ? undefined : Waiting.callOf(calls, next.call)
+    if (found !== undefined && next !== undefined) {
+      given.set(found.ref.position, { call: String(found.ref.position), text: next.text })
+    }
+    const open = calls.filter(({ ref }) => !given.has(ref.position))
+    if (found !== undefined && open.length === 0) return true
+    if (next !== undefined && found === undefined) yield* screen.note(`✗ No open call is "${next.call}".`)
+    yield* Effect.forEach(open, ({ call, ref }) => screen.note(`○ ${ref.position}  ${call.name} ${call.raw}`))
+    return false
+  })
+
+const recover = (error: UnfinishedError, workspace: string) =>
   Effect.gen(function*() {
     const host = yield* Host
     const screen = yield* Screen
     const tty = yield* Tty
-    if (error.reason === "awaiting" || !host.terminal) return yield* error
+    if (!host.terminal) return yield* error
     yield* screen.note(CommandError.crashFacts(error))
     yield* screen.note(
       "Keep the results that are there (partial), or count every call of that answer as failed (discard)?"
@@ -215,11 +282,7 @@ const recover = (error: UnfinishedError, workspace: string | undefined) =>
     let choice = yield* Effect.map(asked, read)
     while (choice === "again") choice = yield* Effect.map(asked, read)
     if (choice === undefined) return yield* error
-    const { ended } = yield* ToolLoop.recover({
-      session: error.session,
-      choice,
-      ...(workspace === undefined ? {} : { workspace })
-    })
+    const { ended } = yield* ToolLoop.recover({ session: error.session, choice, workspace })
     yield* Effect.forEach(new Set([...error.ended, ...ended]), (line) =>
       screen.note(`Ended what the crash had left running: ${line}`))
   })
@@ -230,64 +293,3 @@ const read = (input: LineInput): "partial" | "discard" | "again" | undefined => 
   if (said === "") return "again"
   return (["partial", "discard"] as const).find((choice) => choice.startsWith(said)) ?? "again"
 }
-
-const help = Effect.flatMap(
-  Screen,
-  (screen) =>
-    Effect.forEach(
-      ChatLine.commands,
-      ({ does, name, takes }) => screen.note(`${`${name} ${takes}`.padEnd(28)} ${does}`),
-      { discard: true }
-    )
-)
-
-const tools = Effect.gen(function*() {
-  const screen = yield* Screen
-  const registry = yield* ToolRegistry
-  const { definitions } = yield* registry.tools
-  const longest = Math.max(0, ...definitions.map(({ name }) => name.length))
-  yield* Effect.forEach(
-    definitions,
-    ({ description, name }) =>
-      screen.note(`${name.padEnd(longest)}  ${/^.*?(?=[.:](?:\s|$))/.exec(description)?.[0] ?? description}`)
-  )
-})
-
-/** The estimate that the loop begins with: four bytes a token. */
-const tokensOf = (value: unknown): number =>
-  Math.ceil(new TextEncoder().encode(typeof value === "string" ? value : JSON.stringify(value)).length / 4)
-
-const context = (chat: Here, made: Session.Session) =>
-  Effect.gen(function*() {
-    const screen = yield* Screen
-    const journal = yield* Journal
-    const registry = yield* ToolRegistry
-    const { files } = yield* Sandbox
-    const rows = yield* Effect.orElseSucceed(journal.read({ session: chat.session }), () => [])
-    const { messages, tokens } = rows.reduce(
-      (state, { record }) => SessionState.step(state, record),
-      SessionState.empty
-    )
-    const { definitions } = yield* registry.tools
-    const isOn = Composition.mode(chat.flags) !== "disabled"
-    const of = (role: (typeof messages)[number]["role"]) =>
-      messages.filter((message) => message.role === role).reduce((sum, message) => sum + tokensOf(message), 0)
-    const parts = [
-      ["instructions", tokensOf(yield* Instructions.make({ files, root: made.places.root, tools: isOn }))],
-      ["tools", isOn ? tokensOf(definitions) : 0],
-      ["your messages", of("user")],
-      ["answers and calls", of("assistant")],
-      ["results of calls", of("tool")]
-    ] as const
-    yield* Effect.forEach(
-      parts,
-      ([name, value]) => screen.note(`${name.padEnd(18)} ${count(value).padStart(9)}  (estimated)`)
-    )
-    yield* screen.note(
-      `${"in use".padEnd(18)} ${
-        tokens === null
-          ? `${count(parts.reduce((sum, [, value]) => sum + value, 0)).padStart(9)}  (estimated)`
-          : `${count(tokens).padStart(9)}  (counted by the provider at the last answer)`
-      }`
-    )
-  })

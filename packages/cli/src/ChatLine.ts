@@ -28,6 +28,7 @@ export type ChatLine =
   | { readonly _tag: "Model"; readonly id: string | undefined }
   | { readonly _tag: "Approve"; readonly mode: (typeof modes)[number] | undefined }
   | { readonly _tag: "Trust"; readonly level: Trust | undefined }
+  | { readonly _tag: "Tool"; readonly given: { readonly call: string; readonly text: string } | undefined }
 
 /**
  * The commands and what they do.
@@ -39,8 +40,9 @@ export const commands: ReadonlyArray<{ readonly name: string; readonly takes: st
   { name: "::help", takes: "", does: "this list" },
   { name: "::tools", takes: "", does: "the tools that the model has" },
   { name: "::model", takes: "[provider/id]", does: "the model, or another one" },
-  { name: "::approve", takes: "[auto|prompt|deny]", does: "what is asked, or change it" },
+  { name: "::approve", takes: "[auto|prompt|deny]", does: "what is asked and what was allowed, or change it" },
   { name: "::trust", takes: "[level]", does: "how much may be done, or change it" },
+  { name: "::tool", takes: "[call result]", does: "give the result of a call that was handed to you" },
   { name: "::context", takes: "", does: "tokens in use, by part" },
   { name: "::clear", takes: "", does: "begin a new session" },
   { name: "::exit", takes: "", does: "leave (Ctrl-D, or Ctrl-C twice)" }
@@ -68,6 +70,7 @@ const oneOf = <Value extends string>(values: ReadonlyArray<Value>, text: string)
 export const parse = (line: string): ChatLine => {
   const text = line.trim()
   if (text === "") return { _tag: "Nothing" }
+  if (/^::tool(?:\s|$)/.test(text)) return tool(text)
   const [, name, rest] = /^(::[A-Za-z][\w-]*)(?:[^\S\n]+(.*))?$/.exec(text) ?? []
   if (name === undefined) return { _tag: "Message", text: line }
   const argument = rest?.trim() === "" ? undefined : rest?.trim()
@@ -94,6 +97,15 @@ export const parse = (line: string): ChatLine => {
       return wrong(`Unknown command: ${name}. ${nearest === undefined ? "" : `Did you mean ${nearest}? `}Try ::help`)
     }
   }
+}
+
+/** A result may have several lines. */
+const tool = (text: string): ChatLine => {
+  const [, call, result] = /^::tool(?:\s+(\S+)(?:\s([^]*))?)?$/.exec(text) ?? []
+  if (call === undefined) return { _tag: "Tool", given: undefined }
+  return result === undefined || result.trim() === ""
+    ? wrong("::tool takes a call (its position or id) and its result.")
+    : { _tag: "Tool", given: { call, text: result } }
 }
 
 const wrong = (message: string): ChatLine => ({ _tag: "Wrong", message })

@@ -188,6 +188,9 @@ const readFlag = (options: {
   if (flag.accepts === "integer" && !/^[+-]?\d+$/.test(value)) {
     return Either.left(`"${name}" takes a whole number, not "${value}". ${help}`)
   }
+  if (flag.accepts === "float" && !/^[+-]?\d+(\.\d+)?$/.test(value)) {
+    return Either.left(`"${name}" takes a number, not "${value}". ${help}`)
+  }
   return Either.right([flag, value])
 }
 

@@ -4,6 +4,8 @@
  * @since 0.1.0
  */
 import type { Approval } from "@capstan/core/Approval"
+import type { ApprovalStore } from "@capstan/core/ApprovalStore"
+import type { Budget } from "@capstan/core/Budget"
 import * as Glob from "@capstan/core/Glob"
 import type { Journal } from "@capstan/core/Journal"
 import * as Limits from "@capstan/core/Limits"
@@ -13,10 +15,14 @@ import { Sandbox } from "@capstan/core/Sandbox"
 import type { Tool } from "@capstan/core/Tool"
 import * as ToolLoop from "@capstan/core/ToolLoop"
 import * as ToolRegistry from "@capstan/core/ToolRegistry"
+import * as FileOutputStore from "@capstan/node/FileOutputStore"
 import * as NodeSandbox from "@capstan/node/NodeSandbox"
+import * as SqliteFile from "@capstan/sql/SqliteFile"
 import * as SqlJournal from "@capstan/sql/SqlJournal"
 import * as CommandTools from "@capstan/tools/CommandTools"
 import * as FileTools from "@capstan/tools/FileTools"
+import type { SqlClient } from "@effect/sql/SqlClient"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
@@ -24,6 +30,7 @@ import * as path from "node:path"
 import * as Approvals from "./Approvals.js"
 import * as CommandError from "./CommandError.js"
 import * as CommandLine from "./CommandLine.js"
+import * as DryRun from "./DryRun.js"
 import type { SessionFlags } from "./Flags.js"
 import { Host } from "./Host.js"
 import * as Instructions from "./Instructions.js"
@@ -39,19 +46,33 @@ import { Signals } from "./Signals.js"
 export const builtIn = [...FileTools.all, ...CommandTools.all]
 
 /**
- * The journal of a place.
+ * What is stored in a place.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Stored = ApprovalStore | Journal | SqlClient
+
+/**
+ * The database of a place: the journal, and the answers and permissions beside it.
  *
  * @since 0.1.0
  * @category layers
  */
-export const journal = (places: Places.Places): Layer.Layer<Journal, CommandError.CommandError> =>
-  Layer.mapError(SqlJournal.layerSqlite({ filename: places.database }), (error) =>
-    new CommandError.CommandError({
-      code: 1,
-      tag: error._tag,
-      message: CommandError.oneLine(`${error.message} It is ${places.database}; XDG_DATA_HOME chooses another place.`),
-      cause: error
-    }))
+export const stored = (places: Places.Places): Layer.Layer<Stored, CommandError.CommandError> =>
+  SqlJournal.layer.pipe(
+    Layer.provideMerge(SqliteFile.layer({ filename: places.database })),
+    Layer.mapError((error) =>
+      new CommandError.CommandError({
+        code: 1,
+        tag: error._tag,
+        message: CommandError.oneLine(
+          `${error.message} It is ${places.database}; XDG_DATA_HOME chooses another place.`
+        ),
+        cause: error
+      })
+    )
+  )
 
 /**
  * The machine as tools see it: the project, the folders of `--add-dir`, and nothing of the program's own data.
@@ -145,6 +166,19 @@ export const limits = (flags: SessionFlags): Limits.Values => {
 }
 
 /**
+ * What one message may spend.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const budget = (flags: SessionFlags): Budget => ({
+  ...Option.match(flags.budgetTokens, { onNone: () => ({}), onSome: (tokens) => ({ tokens }) }),
+  ...Option.match(flags.budgetCost, { onNone: () => ({}), onSome: (cost) => ({ cost }) }),
+  ...Option.match(flags.budgetCalls, { onNone: () => ({}), onSome: (calls) => ({ calls }) }),
+  ...Option.match(flags.budgetTime, { onNone: () => ({}), onSome: (time) => ({ time: Duration.seconds(time) }) })
+})
+
+/**
  * How tool calls are treated.
  *
  * @since 0.1.0
@@ -159,7 +193,7 @@ export const mode = (flags: SessionFlags) =>
  * @since 0.1.0
  * @category models
  */
-export type Run = ToolLoop.ToolLoop | Journal | Sandbox | ToolRegistry.ToolRegistry
+export type Run = Approval | ToolLoop.ToolLoop | Stored | Sandbox | ToolRegistry.ToolRegistry
 
 /**
  * A run: the loop with its instructions, and the services that commands look at besides. `tools` are offered in addition to
@@ -172,28 +206,29 @@ export const layer = (options: {
   readonly places: Places.Places
   readonly flags: SessionFlags
   readonly provider: Layer.Layer<ModelProvider, CommandError.CommandError>
-  readonly prompt: Approvals.Prompt | undefined
+  readonly asked: Approvals.Asked
 }): Layer.Layer<Run, CommandError.CommandError, Host | Signals> => {
   const { flags, places } = options
-  const approval: Layer.Layer<Approval> = Approvals.layer({ flags, prompt: options.prompt })
-  const registry = Layer.unwrapEffect(
+  const approval = Approvals.layer({ flags, asked: options.asked })
+  const offered = Layer.unwrapEffect(
     Effect.map(
       chosenTools(builtIn, flags),
       (tools) => Layer.mapError(ToolRegistry.layer(tools), CommandError.ofRegistryError)
     )
   )
+  const registry = flags.dryRun ? DryRun.over(Approvals.policy(flags))(offered) : offered
   const loop = Layer.unwrapEffect(Effect.gen(function*() {
     const { files } = yield* Sandbox
     const { environment } = yield* Host
     const instructions = yield* Instructions.make({ files, root: places.root, tools: mode(flags) !== "disabled" })
-    return ToolLoop.layerOptions({ mode: mode(flags), instructions }).pipe(
+    return ToolLoop.layerOptions({ mode: mode(flags), instructions, budgets: { turn: budget(flags) } }).pipe(
       Layer.provide(Layer.succeed(Limits.Limits, limits(flags))),
       Layer.provide(Layer.succeed(Redaction.Redaction, redactor(environment)))
     )
   }))
   return loop.pipe(
-    Layer.provide(Layer.merge(options.provider, approval)),
-    Layer.provideMerge(registry),
-    Layer.provideMerge(Layer.merge(journal(places), sandbox({ places, addDir: flags.addDir })))
+    Layer.provide(Layer.merge(options.provider, FileOutputStore.layer({ folder: path.join(places.data, "outputs") }))),
+    Layer.provideMerge(Layer.merge(approval, registry)),
+    Layer.provideMerge(Layer.merge(stored(places), sandbox({ places, addDir: flags.addDir })))
   )
 }

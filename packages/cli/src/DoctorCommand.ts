@@ -182,7 +182,7 @@ const ripgrep: Effect.Effect<Finding> = Effect.tryPromise(async () => {
 
 const database = (places: Places.Places): Effect.Effect<Finding> =>
   Effect.flatMap(Journal, (journal) => journal.sessions({ project: undefined })).pipe(
-    Effect.provide(Composition.journal(places)),
+    Effect.provide(Composition.stored(places)),
     Effect.match({
       onFailure: ({ message }): Finding => ({ name: "database", state: "broken", text: CommandError.oneLine(message) }),
       onSuccess: ({ length }): Finding => ({

@@ -63,6 +63,49 @@ export const model = {
   )
 }
 
+const seconds = (name: string, description: string) =>
+  Options.integer(name).pipe(
+    Options.withPseudoName("seconds"),
+    Options.withDescription(description),
+    Options.optional
+  )
+
+/** Who is asked, and for how long. */
+const asking = {
+  ask: Options.choice("ask", ["terminal", "queue", "nobody"]).pipe(
+    Options.withDescription(
+      "Who answers what must be asked: you, here (default in a terminal); another process (capstan approvals); nobody, so that it is denied (default elsewhere)."
+    ),
+    Options.optional
+  ),
+  wait: seconds(
+    "wait",
+    "With --ask queue: how long to wait for answers before the run ends with exit code 3 (default 0)."
+  ),
+  approvalTimeout: seconds("approval-timeout", "Deny what nobody has answered after so many seconds.")
+}
+
+/** What one message may spend. */
+const budgets = {
+  budgetTokens: Options.integer("budget-tokens").pipe(
+    Options.withDescription("The most tokens, in and out, that one message may use."),
+    Options.optional
+  ),
+  budgetCost: Options.float("budget-cost").pipe(
+    Options.withPseudoName("dollars"),
+    Options.withDescription("The most that one message may cost, in US dollars; the model's prices must be known."),
+    Options.optional
+  ),
+  budgetCalls: Options.integer("budget-calls").pipe(
+    Options.withDescription("The most calls that one message may start."),
+    Options.optional
+  ),
+  budgetTime: seconds(
+    "budget-time",
+    "The longest that one message may be at work, without the time that it waits for you."
+  )
+}
+
 /**
  * The flags of `run` and `chat`.
  *
@@ -87,6 +130,8 @@ export const session = {
     "yes",
     "Approve what would be asked, except what must be asked every time (deletions, dangerous commands)."
   ),
+  ...asking,
+  dryRun: toggle("dry-run", "Show what would run and what would be asked; run nothing."),
   mode: Options.choice("mode", ["disabled", "parse_only", "enabled"]).pipe(
     Options.withDescription("What happens with tool calls: answered with an error, handed to you, run (default)."),
     Options.optional
@@ -95,6 +140,7 @@ export const session = {
     Options.withDescription("How many answers with tool calls one message may lead to (default 50)."),
     Options.optional
   ),
+  ...budgets,
   limits: Options.choice("limits", ["strict", "agent"]).pipe(
     Options.withDescription("The set of limits (default agent)."),
     Options.optional

@@ -3,6 +3,7 @@
  *
  * @since 0.1.0
  */
+import type { Event } from "@capstan/core/Event"
 import type { TurnResult } from "@capstan/core/TurnResult"
 import * as Effect from "effect/Effect"
 import type { CommandError } from "./CommandError.js"
@@ -62,13 +63,21 @@ export const failure = (error: CommandError, session: string | null) => ({
 export const line = (value: object): string => `${JSON.stringify(value)}\n`
 
 /**
+ * An event with its `type`.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const event = ({ _tag, ...fields }: Event): object => ({ type: _tag, ...fields })
+
+/**
  * Prints every event as a line with its `type`. `Final` is left to {@link result}.
  *
  * @since 0.1.0
  * @category constructors
  */
 export const events = (host: Host["Type"]): Renderer => ({
-  show: ({ _tag, ...fields }) => _tag === "Final" ? Effect.void : host.write(line({ type: _tag, ...fields }))
+  show: (shown) => shown._tag === "Final" ? Effect.void : host.write(line(event(shown)))
 })
 
 /**

@@ -37,16 +37,16 @@ export interface ScreenOptions {
 }
 
 /**
- * Shows a turn. `show` takes its events in order, `Final` last, also of a turn that was cancelled. `note` is a line of the
+ * Shows a turn. `show` takes its events in order, `Final` last, also of a turn that was cancelled; `at` is when it happened,
+ * in milliseconds since the epoch (default: now). `note` is a line of the
  * program's own. `exclusive` gives the terminal to somebody else, once everything up to the question about `after` is
- * shown; the time until it comes back counts as waiting. `origin` says which model is at
- * work.
+ * shown; the time until it comes back counts as waiting. `origin` says which model is at work.
  *
  * @since 0.1.0
  * @category services
  */
 export class Screen extends Context.Tag("@capstan/cli/Screen")<Screen, {
-  readonly show: (event: Event) => Effect.Effect<void>
+  readonly show: (event: Event, at?: number) => Effect.Effect<void>
   readonly note: (text: string) => Effect.Effect<void>
   readonly exclusive: <A, E, R>(options: {
     readonly after?: CallRef
@@ -83,13 +83,14 @@ export const make = (options: ScreenOptions): Effect.Effect<Screen["Type"], neve
       return output.put(() => state, lines)
     }
     return Screen.of({
-      show: (event) =>
-        Effect.flatMap(Clock.currentTimeMillis, (now) => {
+      show: (event, at) =>
+        Effect.flatMap(at === undefined ? Clock.currentTimeMillis : Effect.succeed(at), (now) => {
           if (event._tag === "ApprovalAsked") asked = event.questions.map(({ ref }) => keyOf(ref))[0]
           if (event._tag === "ApprovalAnswered") asked = undefined
+          const begins = state.startedAt === undefined
           const put = apply(screenState.step(state, event, settings, now))
-          if (event._tag === "TurnStarted") return Effect.zipRight(output.begin, put)
-          return event._tag === "Final" ? Effect.zipRight(put, output.end) : put
+          if (event._tag === "Final") return Effect.zipRight(put, output.end)
+          return begins ? Effect.zipRight(output.begin, put) : put
         }),
       note: (text) =>
         Effect.suspend(() => apply(screenState.say(state, [noted(textFlow.oneLine(text, options.redactor))]))),

@@ -3,36 +3,25 @@
  *
  * @since 0.1.0
  */
+import type { Spent } from "@capstan/core/Budget"
+import * as CallStatistics from "@capstan/core/CallStatistics"
 import * as Content from "@capstan/core/Content"
-import { Journal, type JournalRow, type SessionInfo } from "@capstan/core/Journal"
+import type { JournalRow, SessionInfo } from "@capstan/core/Journal"
 import type { JournalRecord } from "@capstan/core/JournalRecord"
-import * as Sanitiser from "@capstan/core/Sanitiser"
+import * as Replay from "@capstan/core/Replay"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import * as CommandError from "./CommandError.js"
-import * as Composition from "./Composition.js"
+import type * as CommandError from "./CommandError.js"
+import * as Decisions from "./Decisions.js"
 import { Host } from "./Host.js"
+import { count, duration, plural } from "./internal/callLines.js"
 import * as JsonOutput from "./JsonOutput.js"
 import * as Places from "./Places.js"
+import * as Reading from "./Reading.js"
 import * as Renderer from "./Renderer.js"
 
-interface ReadFlags {
-  readonly cwd: Option.Option<string>
-  readonly json: boolean
-}
+const { clean } = Reading
 
-const reading = <A, R>(
-  flags: ReadFlags,
-  read: (places: Places.Places) => Effect.Effect<A, CommandError.CommandError, R>
-) =>
-  Effect.flatMap(
-    Places.find({ cwd: Option.getOrUndefined(flags.cwd) }),
-    (places) => Effect.provide(read(places), Composition.journal(places))
-  )
-
-const clean = (text: string): string => Sanitiser.sanitise(text).text
-
-const moment = new Intl.DateTimeFormat("sv-SE", { dateStyle: "short", timeStyle: "short" })
 const clock = new Intl.DateTimeFormat("sv-SE", { timeStyle: "medium" })
 
 /**
@@ -42,31 +31,41 @@ const clock = new Intl.DateTimeFormat("sv-SE", { timeStyle: "medium" })
  * @category constructors
  */
 export const sessions = (
-  flags: ReadFlags & { readonly all: boolean }
+  flags: Reading.ReadFlags & { readonly all: boolean }
 ): Effect.Effect<void, CommandError.CommandError, Host> =>
-  reading(flags, ({ root }) =>
+  Reading.from(flags, ({ root }) =>
     Effect.gen(function*() {
       const host = yield* Host
-      const journal = yield* Journal
-      const found = yield* Effect.mapError(
-        journal.sessions({ project: flags.all ? undefined : root }),
-        CommandError.ofRunError
-      )
+      const found = yield* Reading.sessions(flags.all ? undefined : root)
       if (flags.json) {
-        return yield* host.write(JsonOutput.line({ type: "Sessions", version: JsonOutput.version, sessions: found }))
+        return yield* host.write(
+          JsonOutput.line({ type: "Sessions", version: JsonOutput.version, sessions: found.map(described) })
+        )
       }
       if (found.length === 0) {
         return yield* host.warn(
           `No sessions${flags.all ? "" : ` of ${root}`} yet. Start one with: capstan run "your task"\n`
         )
       }
-      yield* host.write(found.map((info) => sessionLine(info, flags.all)).join(""))
+      const widest = Math.max(...found.map((info) => Reading.standing(info).length))
+      yield* host.write(found.map((info) => sessionLine(info, widest, flags.all)).join(""))
+      const open = found.filter((info) => ["cut off", "waits"].includes(Reading.standing(info)))
+      if (open.length > 0) yield* host.warn(`Go on with one that waits or was cut off: capstan resume ID\n`)
     }))
 
-const sessionLine = ({ id, project, records, title, updated }: SessionInfo, all: boolean): string =>
-  `${id}  ${moment.format(updated)}  ${String(records).padStart(5)}  ${clean(title)}${
-    all ? `  (${clean(project)})` : ""
-  }\n`
+const described = ({ isOpen, last, ...info }: SessionInfo) => ({
+  ...info,
+  state: Reading.standing({ ...info, isOpen, last })
+})
+
+const sessionLine = (info: SessionInfo, widest: number, all: boolean): string =>
+  [
+    info.id,
+    Reading.moment(info.updated),
+    String(info.records).padStart(5),
+    ...(widest === 0 ? [] : [Reading.standing(info).padEnd(widest)]),
+    `${clean(info.title)}${all ? `  (${clean(info.project)})` : ""}`
+  ].join("  ") + "\n"
 
 /**
  * Shows the log of one session.
@@ -75,20 +74,51 @@ const sessionLine = ({ id, project, records, title, updated }: SessionInfo, all:
  * @category constructors
  */
 export const show = (
-  flags: ReadFlags & { readonly id: Option.Option<string>; readonly verbose: boolean }
+  flags: Reading.ReadFlags & { readonly id: Option.Option<string>; readonly verbose: boolean }
 ): Effect.Effect<void, CommandError.CommandError, Host> =>
-  reading(flags, ({ root }) =>
+  Reading.from(flags, ({ root }) =>
     Effect.gen(function*() {
       const host = yield* Host
-      const journal = yield* Journal
-      const info = yield* Places.session({ id: Option.getOrUndefined(flags.id), root })
-      const rows = yield* Effect.mapError(journal.read({ session: info.id }), CommandError.ofRunError)
+      const { isOpen, last, ...info } = yield* Places.session({ id: Option.getOrUndefined(flags.id), root })
+      const rows = yield* Reading.rows(info.id)
+      const statistics = CallStatistics.fromRows(rows)
+      const { spent } = Replay.state(rows)
       if (flags.json) {
-        return yield* host.write(JsonOutput.line({ type: "Session", version: JsonOutput.version, ...info, rows }))
+        return yield* host.write(
+          JsonOutput.line({ type: "Session", version: JsonOutput.version, ...info, statistics, spent, rows })
+        )
       }
       yield* host.write(`Session ${info.id} of ${clean(info.project)}\n`)
       yield* Effect.forEach(rows, (row) => host.write(rowText(row, flags.verbose)))
+      yield* host.write(`\n${spentText(spent)}\n${statistics.map(statisticsText).join("")}`)
+      const standing = Reading.standing({ ...info, isOpen, last })
+      if (standing === "waits" || standing === "cut off") {
+        yield* host.warn(
+          `It ${standing === "waits" ? "waits" : "was cut off"}. Go on with: capstan resume ${info.id}\n`
+        )
+      }
     }))
+
+const spentText = ({ calls, cost, millis, usage }: Spent): string =>
+  [
+    `Spent: ${count(usage.input)} tokens in, ${count(usage.output)} out`,
+    cost === null ? "cost unknown" : `$${cost.toFixed(cost < 0.1 ? 4 : 2)}`,
+    `${plural(calls, "call")} started`,
+    ...(millis === 0 ? [] : [`${duration(millis)} at work`])
+  ].join(", ")
+
+const statisticsText = (of: CallStatistics.ToolCounters): string => {
+  const failures = Object.entries(of.failures).map(([code, times]) => `${times} ${code}`)
+  return `${clean(of.tool)} with ${clean(of.model)}: ${
+    [
+      plural(of.calls, "call"),
+      `${of.firstAttemptSuccesses} right at once`,
+      ...(of.retries === 0 ? [] : [`${of.retries} corrected`]),
+      ...(of.repairs === 0 ? [] : [`${of.repairs} repaired`]),
+      ...(failures.length === 0 ? [] : [`failed: ${failures.join(", ")}`])
+    ].join(", ")
+  }\n`
+}
 
 const rowText = ({ at, record }: JournalRow, verbose: boolean): string => {
   const text = recordText(record, verbose)
@@ -114,7 +144,7 @@ const recordText = (record: JournalRecord, verbose: boolean): string => {
     case "Asked":
       return `asked: ${record.questions.map(({ detail, tool }) => `${tool} ${detail}`).join("; ")}`
     case "Decided":
-      return `${record.by}: ${decisionText(record.decision)}`
+      return `${record.by}: ${Decisions.toText(record.decision)}`
     case "Intent":
       return verbose ? `started ${record.tool}` : ""
     case "ProcessStarted":
@@ -139,19 +169,6 @@ const recordText = (record: JournalRecord, verbose: boolean): string => {
       return `summary of what came before:\n${record.summary}`
     case "TurnEnded":
       return `end: ${record.end}${record.reason === null ? "" : ` (${record.reason})`}`
-  }
-}
-
-const decisionText = (decision: Extract<JournalRecord, { readonly _tag: "Decided" }>["decision"]): string => {
-  switch (decision._tag) {
-    case "ApproveAll":
-      return "approved"
-    case "DenyAll":
-      return `denied${decision.reason === null ? "" : `: ${decision.reason}`}`
-    case "Each":
-      return decision.answers.map(({ answer, position }) => `call ${position} ${answer._tag}`).join(", ")
-    case "Later":
-      return "later"
   }
 }
 

@@ -5,11 +5,11 @@
  */
 import { Event } from "@capstan/core/Event"
 import { Journal, type JournalRow } from "@capstan/core/Journal"
+import * as Replay from "@capstan/core/Replay"
 import type { RunError } from "@capstan/core/RunError"
-import * as SessionState from "@capstan/core/SessionState"
 import * as ToolLoop from "@capstan/core/ToolLoop"
+import * as Turn from "@capstan/core/Turn"
 import type { TurnResult } from "@capstan/core/TurnResult"
-import * as Chunk from "effect/Chunk"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
@@ -27,18 +27,37 @@ export const run = (
   options: ToolLoop.RunOptions,
   renderer: Renderer
 ): Effect.Effect<TurnResult, RunError, ToolLoop.ToolLoop | Journal | Signals> =>
+  shown(ToolLoop.stream(options), options.session, renderer)
+
+/**
+ * Goes on with a turn that waits, and shows it.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const supply = (
+  options: ToolLoop.SupplyOptions,
+  renderer: Renderer
+): Effect.Effect<TurnResult, RunError, ToolLoop.ToolLoop | Journal | Signals> =>
+  shown(ToolLoop.supplyStream(options), options.session, renderer)
+
+const shown = (
+  events: Stream.Stream<Event, RunError, ToolLoop.ToolLoop>,
+  session: string,
+  renderer: Renderer
+) =>
   Effect.gen(function*() {
     const signals = yield* Signals
-    const driven = ToolLoop.stream(options).pipe(
+    const driven = events.pipe(
       Stream.runFoldEffect(Option.none<TurnResult>(), (result, event) =>
         event._tag === "Final"
           ? Effect.succeedSome(event.result)
           : Effect.as(renderer.show(event), result))
     )
     const result = Option.flatten(yield* signals.cancellable(driven))
-    const shown = Option.isSome(result) ? result.value : yield* cancelled(options.session)
-    yield* renderer.show(Event.Final({ result: shown }))
-    return shown
+    const final = Option.isSome(result) ? result.value : yield* cancelled(session)
+    yield* renderer.show(Event.Final({ result: final }))
+    return final
   })
 
 /** The turn as it stood when it was cancelled, with the results that its calls got then. */
@@ -51,17 +70,6 @@ const cancelled = (session: string): Effect.Effect<TurnResult, RunError, Journal
       () => Effect.succeed<ReadonlyArray<JournalRow>>([])
     )
     const last = rows.findLastIndex(({ record }) => record._tag === "TurnEnded")
-    const state = rows.slice(0, last === -1 ? rows.length : last)
-      .reduce((state, { record }) => SessionState.step(state, record), SessionState.empty)
-    return {
-      session,
-      turn: Math.max(0, state.turns - 1),
-      text: state.open?.text ?? "",
-      calls: Chunk.toReadonlyArray(state.open?.calls ?? Chunk.empty()),
-      pending: [],
-      usage: state.open?.spent.usage ?? { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, reasoning: 0 },
-      cost: state.open?.spent.cost ?? null,
-      end: "cancelled",
-      reason: "Cancelled by user"
-    }
+    const state = Replay.state(rows.slice(0, last === -1 ? rows.length : last))
+    return Turn.resultOf(state, { session, end: "cancelled", reason: "Cancelled by user", millis: 0 })
   })

@@ -90,7 +90,7 @@ const terminal: Effect.Effect<Effect.Effect<void>, never, Host> = Effect.map(Hos
 const rowsOf = (places: Places, session: string) =>
   Effect.flatMap(Journal, (journal) => journal.read({ session })).pipe(
     Effect.mapError(CommandError.ofRunError),
-    Effect.provide(Composition.journal(places))
+    Effect.provide(Composition.stored(places))
   )
 
 const groupsOf = (rows: ReadonlyArray<JournalRow>): ReadonlyArray<ProcessIdentity> =>

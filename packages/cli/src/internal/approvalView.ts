@@ -59,12 +59,12 @@ const questionLines = (question: Question, all: boolean): ReadonlyArray<Line> =>
   ]
 }
 
-const laidOut = (lines: ReadonlyArray<Line>, columns: number): string =>
+const laidOut = (lines: ReadonlyArray<Line>, columns: number, color = true): string =>
   lines.flatMap((line) => {
     const [first] = line
     const hanging = first?.text === bar[0]?.text ? bar : first?.text === "  ! " ? [span("    ")] : []
     return wrap(line, { columns, hanging, words: hanging !== bar })
-  }).map((line) => `${render(line, true)}\n`).join("")
+  }).map((line) => `${render(line, color)}\n`).join("")
 
 /** The whole question; `all`: with nothing left out. */
 export const request = (
@@ -93,6 +93,32 @@ export const again = (question: Question, index: number, of: number, columns: nu
     [span(`Call ${index + 1} of ${of}: `, "yellow"), span(Sanitiser.escapeInvisible(question.tool), "bold")],
     ...behindBar(textLines(question.summary.replace(/\s*\n\s*/g, " ")), true)
   ], columns)
+
+/** The questions of a session for a list: whole, by position, each with what is known of its answer. */
+export const listing = (options: {
+  readonly heading: string
+  readonly asked: string
+  readonly questions: ReadonlyArray<{ readonly question: Question; readonly note: string | undefined }>
+  readonly columns: number
+  readonly color: boolean
+}): string => {
+  const origin = options.questions[0]?.question.origin ?? ""
+  return laidOut(
+    [
+      [span(options.heading, "bold")],
+      [span(`${options.asked}${origin === "" ? "" : `, for ${oneLine(origin)}`}`, "dim")],
+      ...options.questions.flatMap(({ note, question }) => [
+        [],
+        [span(`Position ${question.ref.position}`, "yellow")],
+        ...questionLines(question, true),
+        ...(note === undefined ? [] : [[span("  → ", "green"), ...marked(note.replace(/\s*\n\s*/g, " "))]])
+      ]),
+      []
+    ],
+    options.columns,
+    options.color
+  )
+}
 
 /** Text of somebody else on its own, behind the bar. */
 export const quoted = (text: string, columns: number): string => laidOut(behindBar(textLines(text), true), columns)

@@ -43,7 +43,7 @@ export const duration = (millis: number): string => {
 /** A number with its thousands apart. */
 export const count = (value: number): string => String(value).replace(/\B(?=(\d{3})+$)/g, ",")
 
-const plural = (value: number, noun: string): string => `${count(value)} ${noun}${value === 1 ? "" : "s"}`
+export const plural = (value: number, noun: string): string => `${count(value)} ${noun}${value === 1 ? "" : "s"}`
 
 const maxUnplanned = 120
 
@@ -135,7 +135,7 @@ const endings: { readonly [End in Exclude<TurnResult["end"], "answered">]: strin
   loop: "Stopped: the same call again and again",
   refused: "The model refused",
   cancelled: "Cancelled",
-  awaiting: "Waiting for an answer"
+  awaiting: "Waiting for somebody"
 }
 
 /** What a turn came to: how it ended, where it was not with an answer, and the figures. */
@@ -150,7 +150,9 @@ export const totals = (
   }
 ): ReadonlyArray<Line> => {
   const { calls, cost, end, pending, reason, session, usage } = result
-  const said = reason === null || end === "cancelled" ? "" : textFlow.oneLine(reason, options.redactor)
+  const said = reason === null || end === "cancelled" || end === "awaiting"
+    ? ""
+    : textFlow.oneLine(reason, options.redactor)
   const figures = [
     ...(calls.length === 0 ? [] : [plural(calls.length, "call")]),
     `${duration(options.elapsed)}${
@@ -164,7 +166,7 @@ export const totals = (
     ...pending.map(({ call }): Line => [
       span("○ ", "yellow"),
       span(unplanned(call, options.redactor)),
-      span(" waits for its result", "dim")
+      span(" waits", "dim")
     ]),
     ...(end === "answered" ? [] : [[span(`${endings[end]}${said === "" ? "." : `: ${said}`}`, "yellow")]]),
     [span(figures.join(" · "), "dim")]

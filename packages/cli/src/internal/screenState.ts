@@ -33,7 +33,8 @@ interface Activity {
 export interface ScreenState {
   readonly activity: Activity | undefined
   readonly model: string
-  readonly startedAt: number
+  /** Undefined: no turn is shown. */
+  readonly startedAt: number | undefined
   /** Milliseconds of this turn in which a person was asked. */
   readonly waited: number
   readonly text: textFlow.TextFlow
@@ -58,7 +59,7 @@ export const outputLines = 50
 export const initial: ScreenState = {
   activity: undefined,
   model: "the model",
-  startedAt: 0,
+  startedAt: undefined,
   waited: 0,
   text: textFlow.empty,
   thinking: textFlow.empty,
@@ -201,9 +202,9 @@ const final = (state: ScreenState, result: TurnResult, settings: Settings, now: 
   const answered = also(calls, (next) => speak(next, rest))
   return also(answered, (next) =>
     say(
-      { ...next, activity: undefined, calls: [], isTold: true },
+      { ...next, activity: undefined, calls: [], isTold: true, startedAt: undefined, waited: 0 },
       callLines.totals(result, {
-        elapsed: Math.max(0, now - next.startedAt - next.waited),
+        elapsed: Math.max(0, now - (next.startedAt ?? now) - next.waited),
         waited: next.waited,
         isTold: next.isTold,
         redactor: settings.redactor
@@ -214,8 +215,9 @@ const final = (state: ScreenState, result: TurnResult, settings: Settings, now: 
 const doing = (state: ScreenState, what: string, now: number): ScreenState =>
   state.activity?.what === what ? state : { ...state, activity: { what, since: now } }
 
-/** The next state, and the lines that stay. `now` is in milliseconds. */
-export const step = (state: ScreenState, event: Event, settings: Settings, now: number): Step => {
+/** The next state, and the lines that stay. `now` is in milliseconds. A turn that goes on has no event that begins it. */
+export const step = (before: ScreenState, event: Event, settings: Settings, now: number): Step => {
+  const state = before.startedAt === undefined ? { ...before, startedAt: now } : before
   const { redactor, verbose } = settings
   const line = (text: string) => textFlow.oneLine(text, redactor)
   return Event.$match(event, {
