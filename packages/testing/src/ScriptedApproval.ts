@@ -3,7 +3,14 @@
  *
  * @since 0.1.0
  */
-import { type Answer, Approval, ApprovalError, type ApprovalRequest, type Decision } from "@capstan/core/Approval"
+import {
+  type Answer,
+  Approval,
+  ApprovalError,
+  type ApprovalRequest,
+  type Decision,
+  type Scope
+} from "@capstan/core/Approval"
 import { type ApprovalPolicy, safe } from "@capstan/core/ApprovalPolicy"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -67,12 +74,12 @@ export const decide = (decide: (request: ApprovalRequest) => Effect.Effect<Decis
 export const approve: Step = answer({ _tag: "Approve" })
 
 /**
- * Approves one call and, from now on in this session, what the list entry covers.
+ * Approves one call and, from now on, what the list entry covers; `scope` says how far (default: in this session).
  *
  * @since 0.1.0
  * @category constructors
  */
-export const always = (entry: string): Step => answer({ _tag: "Always", entry, scope: "session" })
+export const always = (entry: string, scope: Scope = "session"): Step => answer({ _tag: "Always", entry, scope })
 
 /**
  * Runs one call with other arguments, which are planned again.

@@ -5,6 +5,7 @@
  */
 import type { Approval } from "@capstan/core/Approval"
 import type { ApprovalPolicy } from "@capstan/core/ApprovalPolicy"
+import * as ApprovalStore from "@capstan/core/ApprovalStore"
 import * as Journal from "@capstan/core/Journal"
 import { Limits, strict, type Values } from "@capstan/core/Limits"
 import type { ModelProvider } from "@capstan/core/ModelProvider"
@@ -28,6 +29,7 @@ import * as ScriptedModel from "./ScriptedModel.js"
 export type TestLoop =
   | ToolLoop.ToolLoop
   | Approval
+  | ApprovalStore.ApprovalStore
   | FakeSandbox.FakeSandbox
   | Journal.Journal
   | ModelProvider
@@ -40,7 +42,8 @@ export type TestLoop =
 
 /**
  * What a loop is tested with. Left out: no approvals, no files, no commands, no tools, the safe policy, the limits `strict`,
- * a journal in memory. `limits` overrides single numbers; `journal` can be one of another kind, or one with crash points.
+ * a journal and a store of approvals in memory. `limits` overrides single numbers; `journal` can be one of another kind, or
+ * one with crash points; `approval` is asked instead of the script.
  *
  * @since 0.1.0
  * @category models
@@ -49,11 +52,13 @@ export interface Options<R = never, E = never> extends FakeSandbox.Options {
   readonly model: ScriptedModel.Script
   readonly modelOptions?: ScriptedModel.Options
   readonly approvals?: ReadonlyArray<ScriptedApproval.Step>
+  readonly approval?: Layer.Layer<Approval, never, ApprovalStore.ApprovalStore>
   readonly policy?: Partial<ApprovalPolicy>
   readonly tools?: ReadonlyArray<Tool<R>>
   readonly limits?: Partial<Values>
   readonly loop?: ToolLoop.LoopOptions
   readonly journal?: Layer.Layer<Journal.Journal, E>
+  readonly approvalStore?: Layer.Layer<ApprovalStore.ApprovalStore, E>
 }
 
 /**
@@ -82,9 +87,13 @@ export const layer = <R = never, E = never>(
     Layer.orDie(ToolRegistry.layer(options.tools ?? [])),
     options.journal ?? Journal.layerMemory
   )
-  return ToolLoop.layerOptions(options.loop ?? {}).pipe(
-    Layer.provide(Layer.succeed(Limits, { ...strict, ...options.limits })),
+  const loop = Layer.provide(
+    ToolLoop.layerOptions(options.loop ?? {}),
+    Layer.succeed(Limits, { ...strict, ...options.limits })
+  )
+  return (options.approval === undefined ? loop : Layer.provide(loop, options.approval)).pipe(
     Layer.provideMerge(services),
+    Layer.provideMerge(options.approvalStore ?? ApprovalStore.layerMemory),
     Layer.provideMerge(machine)
   )
 }
