@@ -1,8 +1,11 @@
+import { NodeSandbox } from "@capstan/node"
 import { FileInfo } from "@capstan/tools"
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { execFileSync } from "node:child_process"
 import { createHash } from "node:crypto"
-import { machines } from "./machines.js"
+import * as Fs from "node:fs"
+import { machines, temporaryFolder } from "./machines.js"
 import { call, fail } from "./toolCalls.js"
 
 const info = (path: string) => Effect.map(call(FileInfo.tool, { path }), (json): unknown => JSON.parse(json))
@@ -50,3 +53,21 @@ for (const machine of machines) {
       }).pipe(Effect.provide(machine.layer(files))))
   })
 }
+
+describe("file_info", () => {
+  it.scopedLive("says why a file of 10 GB and a pipe have no hash", () =>
+    Effect.gen(function*() {
+      const workspace = yield* temporaryFolder
+      Fs.writeFileSync(`${workspace}/sparse`, "")
+      Fs.truncateSync(`${workspace}/sparse`, 10 * 1024 ** 3)
+      execFileSync("mkfifo", [`${workspace}/pipe`])
+      yield* Effect.gen(function*() {
+        expect(yield* info("sparse")).toMatchObject({
+          size_bytes: 10 * 1024 ** 3,
+          sha256: null,
+          sha256_missing: "The file has 10737418240 bytes; hashes are computed up to 67108864."
+        })
+        expect(yield* info("pipe")).toMatchObject({ type: "other", sha256: null })
+      }).pipe(Effect.provide(NodeSandbox.layer({ mounts: { workspace }, osSandbox: "off" })))
+    }))
+})

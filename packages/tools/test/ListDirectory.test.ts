@@ -1,9 +1,12 @@
 import { FileError } from "@capstan/core"
+import { NodeSandbox } from "@capstan/node"
 import { FakeSandbox } from "@capstan/testing"
 import { ListDirectory } from "@capstan/tools"
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, FastCheck, Schema } from "effect"
-import { machines } from "./machines.js"
+import * as Fs from "node:fs"
+import * as Path from "node:path"
+import { machines, temporaryFolder } from "./machines.js"
 import { call, fail, findings, session, text } from "./toolCalls.js"
 
 const list = ListDirectory.tool
@@ -137,7 +140,86 @@ for (const machine of machines) {
   })
 }
 
+/** A tree as its description says: a folder holds names, a text is a file, a number a link. */
+interface Branch {
+  readonly [name: string]: Branch | string | number
+}
+
+const { branch } = FastCheck.letrec<{ branch: Branch; node: Branch | string | number }>((tie) => ({
+  branch: FastCheck.dictionary(
+    FastCheck.string({ minLength: 1, maxLength: 4, unit: FastCheck.constantFrom("a", "b", "-", "ü", "\"", "😀") }),
+    tie("node"),
+    { maxKeys: 4, noNullPrototype: true }
+  ),
+  node: FastCheck.oneof({ maxDepth: 3 }, FastCheck.string({ maxLength: 5 }), FastCheck.constant(0), tie("branch"))
+}))
+
+const grow = (folder: string, tree: Branch): void => {
+  for (const [name, node] of Object.entries(tree)) {
+    const path = Path.join(folder, name)
+    if (typeof node === "string") Fs.writeFileSync(path, node)
+    else if (typeof node === "number") Fs.symlinkSync("..", path)
+    else {
+      Fs.mkdirSync(path)
+      grow(path, node)
+    }
+  }
+}
+
+/** The listing by the letter of its specification, from the description and the times on disk. */
+const described = (root: string, tree: Branch, levels: number, most: number): string => {
+  const visit = (below: string, inside: Branch, depth: number): ReadonlyArray<Readonly<Record<string, unknown>>> =>
+    Object.keys(inside).sort().flatMap((name) => {
+      const path = below === "" ? name : `${below}/${name}`
+      const node = inside[name] ?? ""
+      const stat = Fs.lstatSync(Path.join(root, path))
+      const entry = {
+        name,
+        path,
+        depth,
+        type: typeof node === "string" ? "file" : typeof node === "number" ? "symlink" : "dir",
+        size_bytes: stat.size,
+        modified_epoch_ms: Math.floor(stat.mtimeMs),
+        is_hidden: false,
+        error_code: null,
+        error: null
+      }
+      return typeof node === "object" && depth < levels ? [entry, ...visit(path, node, depth + 1)] : [entry]
+    })
+  const found = visit("", tree, 1)
+  const entries = found.slice(0, most).sort((left, right) => String(left["path"]) < String(right["path"]) ? -1 : 1)
+  const truncated = found.length > most
+  return `{"path":".","entries":${
+    JSON.stringify(entries)
+  },"returned":${entries.length},"max_entries":${most},"truncated":${truncated},"truncated_reason":${
+    truncated ? "\"max_entries\"" : "null"
+  }}`
+}
+
 describe("list_directory", () => {
+  it.scopedLive.prop(
+    "is byte for byte what its specification says of a tree",
+    [branch, FastCheck.integer({ min: 1, max: 4 }), FastCheck.integer({ min: 1, max: 12 })],
+    ([tree, levels, most]) =>
+      Effect.gen(function*() {
+        const workspace = yield* temporaryFolder
+        grow(workspace, tree)
+        const args = { path: ".", recursive: true, max_depth: levels, max_entries: most }
+        const sandbox = NodeSandbox.layer({ mounts: { workspace }, osSandbox: "off" })
+        const json = yield* Effect.provide(call(list, args), sandbox)
+        expect(json).toBe(described(workspace, tree, levels, most))
+        const empty = described(workspace, {}, 1, most)
+        for (const capacity of [0, empty.length, Math.floor(Buffer.byteLength(json) / 2), Buffer.byteLength(json)]) {
+          const cut = yield* Effect.provide(call(list, args, session({ capacity })), sandbox)
+          if (capacity >= Buffer.byteLength(json)) expect(cut).toBe(json)
+          const found = parse(cut)
+          if (found.returned > 0) expect(Buffer.byteLength(cut)).toBeLessThanOrEqual(capacity)
+          expect(JSON.stringify(found.entries)).toBe(JSON.stringify(parse(json).entries.slice(0, found.returned)))
+        }
+      }),
+    { fastCheck: { numRuns: 25 }, timeout: 60_000 }
+  )
+
   it.effect("keeps entries that cannot be read, with the reason", () =>
     Effect.gen(function*() {
       const { entries } = yield* listed({ path: ".", recursive: true, include_dirs: false })

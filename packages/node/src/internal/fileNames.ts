@@ -1,6 +1,5 @@
 import type { FileError } from "@capstan/core/FileError"
 import type { FilesRequest, FilesResult, FoundFile } from "@capstan/core/Workspace"
-import * as Chunk from "effect/Chunk"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Stream from "effect/Stream"
@@ -14,9 +13,6 @@ import { orNearby } from "./nearby.js"
 import type { PathGlob } from "./pathGlob.js"
 import { advanceAll, fits, nameOf, parsePath } from "./pathGlob.js"
 import * as Ripgrep from "./ripgrep.js"
-
-/** How many files are looked at before others get their turn. */
-const batch = 1000
 
 /** Which files of a tree are wanted, and what that asks of the search program. */
 export interface Filter {
@@ -57,7 +53,11 @@ export const readGlob = (
 }
 
 /** The files below a folder by name, ignore files honoured. Only names: each file is decided and opened by us. */
-export const listed = (place: Place, folder: Folder, filter: Filter): Stream.Stream<ReadonlyArray<string>, FileError> =>
+export const listed = (
+  place: Place,
+  folder: Folder,
+  filter: Filter
+): Stream.Stream<ReadonlyArray<ReadonlyArray<string>>, FileError> =>
   Stream.unwrapScoped(Effect.map(
     Ripgrep.start(place, {
       folder: folder.self,
@@ -74,20 +74,16 @@ export const listed = (place: Place, folder: Folder, filter: Filter): Stream.Str
       ]
     }),
     ({ stdout }) =>
-      splitAtNul(stdout).pipe(
-        Stream.map((name) => name.split(/[\\/]/).filter((segment) => segment !== "" && segment !== ".")),
-        Stream.filter(filter.accepts)
+      Stream.decodeText(stdout).pipe(
+        Stream.mapAccum("", (rest, text) => {
+          const parts = (rest + text).split("\0")
+          return [parts.pop() ?? "", parts.map(namesOf).filter(filter.accepts)]
+        })
       )
   ))
 
-const splitAtNul = (bytes: Stream.Stream<Uint8Array, FileError>): Stream.Stream<string, FileError> =>
-  Stream.decodeText(bytes).pipe(
-    Stream.mapAccum("", (rest, text) => {
-      const parts = (rest + text).split("\0")
-      return [parts.pop() ?? "", parts]
-    }),
-    Stream.mapConcat((names) => names)
-  )
+const namesOf = (path: string): ReadonlyArray<string> =>
+  path.split(/[\\/]/).filter((segment) => segment !== "" && segment !== ".")
 
 /** A folder whose files are looked at one after the other. */
 interface Parent {
@@ -105,14 +101,21 @@ const openParentOf = (gate: Gate, place: Place, key: string, segments: ReadonlyA
   }
 }
 
+/** A file as it was found: by names below the folder that was asked about. */
+interface Found {
+  readonly names: ReadonlyArray<string>
+  readonly size: number
+  readonly modified: number
+}
+
 /** Looks at files without following links; what is gone, closed, denied or no regular file is left out. */
-const describe = (gate: Gate, place: Place, files: Iterable<ReadonlyArray<string>>): ReadonlyArray<FoundFile> => {
-  const found: Array<FoundFile> = []
+const describe = (gate: Gate, place: Place, files: Iterable<ReadonlyArray<string>>): ReadonlyArray<Found> => {
+  const found: Array<Found> = []
   let parent: Parent | undefined
   try {
-    for (const file of files) {
-      const folder = file.slice(0, -1)
-      const name = file.at(-1) ?? ""
+    for (const names of files) {
+      const folder = names.slice(0, -1)
+      const name = names.at(-1) ?? ""
       const key = folder.join("/")
       try {
         if (parent?.key !== key) {
@@ -122,9 +125,7 @@ const describe = (gate: Gate, place: Place, files: Iterable<ReadonlyArray<string
         }
         if (parent.denied(name)) continue
         const stat = Fs.lstatSync(parent.folder.at(name))
-        if (!stat.isFile()) continue
-        const path = gate.display(place.mount, [...place.segments, ...file])
-        found.push({ path, size: stat.size, modified: stat.mtimeMs })
+        if (stat.isFile()) found.push({ names, size: stat.size, modified: stat.mtimeMs })
       } catch (cause) {
         if (fromThrown(place, cause) === undefined) throw cause
       }
@@ -135,33 +136,37 @@ const describe = (gate: Gate, place: Place, files: Iterable<ReadonlyArray<string
   }
 }
 
-const newestFirst = (left: FoundFile, right: FoundFile): number =>
-  right.modified - left.modified || (left.path < right.path ? -1 : 1)
+const newestFirst = (left: Found, right: Found): number =>
+  right.modified - left.modified || (left.names.join("/") < right.names.join("/") ? -1 : 1)
+
+/** The newest of what was kept and what is fresh. */
+const newest = (kept: ReadonlyArray<Found>, fresh: ReadonlyArray<Found>, limit: number): ReadonlyArray<Found> => {
+  const last = kept.length < limit ? undefined : kept.at(-1)
+  const better = last === undefined ? fresh : fresh.filter((one) => newestFirst(one, last) < 0)
+  return better.length === 0 ? kept : [...kept, ...better].sort(newestFirst).slice(0, limit)
+}
 
 export const files = (gate: Gate, request: FilesRequest): Effect.Effect<FilesResult, FileError> =>
   Effect.gen(function*() {
     const place = yield* enter(gate, request.path, "list")
     const filter = yield* readGlob(place, request.glob, request.includeHidden)
     const limit = Math.max(0, request.limit)
+    const show = ({ modified, names, size }: Found): FoundFile => ({
+      path: gate.display(place.mount, [...place.segments, ...names]),
+      size,
+      modified
+    })
+    const none: ReadonlyArray<Found> = []
     return yield* Effect.acquireUseRelease(
       orNearby(gate, place, attempt(place, () => walk(gate.anchor, place.mount.root, place.segments))),
       (folder) =>
         listed(place, folder, filter).pipe(
-          Stream.rechunk(batch),
-          Stream.chunks,
-          Stream.runFoldEffect(
-            { kept: new Array<FoundFile>(), total: 0 },
-            ({ kept, total }, names) =>
-              attempt(place, () => {
-                const fresh = describe(gate, place, Chunk.toReadonlyArray(names))
-                const all = [...kept, ...fresh]
-                return {
-                  kept: all.length > limit ? all.sort(newestFirst).slice(0, limit) : all,
-                  total: total + fresh.length
-                }
-              })
-          ),
-          Effect.map(({ kept, total }) => ({ files: kept.sort(newestFirst), total, more: total > limit }))
+          Stream.runFoldEffect({ kept: none, total: 0 }, ({ kept, total }, names) =>
+            attempt(place, () => {
+              const fresh = describe(gate, place, names)
+              return { kept: newest(kept, fresh, limit), total: total + fresh.length }
+            })),
+          Effect.map(({ kept, total }) => ({ files: kept.map(show), total, more: total > limit }))
         ),
       (folder) => Effect.sync(folder.close)
     )

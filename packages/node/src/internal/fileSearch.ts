@@ -316,6 +316,7 @@ export const search = (gate: Gate, request: SearchRequest): Effect.Effect<Search
       attempt(place, () => walk(gate.anchor, place.mount.root, place.segments)),
       (folder) =>
         listed(place, folder, filter).pipe(
+          Stream.mapConcat((names) => names),
           Stream.grouped(batch),
           Stream.map(Chunk.toReadonlyArray),
           Stream.runFoldEffect(empty, searchBatch(gate, place, request, place.segments))
