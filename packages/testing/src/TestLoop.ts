@@ -91,7 +91,9 @@ export const layer = <R = never, E = never>(
     ToolLoop.layerOptions(options.loop ?? {}),
     Layer.succeed(Limits, { ...strict, ...options.limits })
   )
-  return (options.approval === undefined ? loop : Layer.provide(loop, options.approval)).pipe(
+  const asking: Layer.Layer<ToolLoop.ToolLoop, never, Layer.Layer.Context<typeof loop> | ApprovalStore.ApprovalStore> =
+    options.approval === undefined ? loop : Layer.provide(loop, options.approval)
+  return asking.pipe(
     Layer.provideMerge(services),
     Layer.provideMerge(options.approvalStore ?? ApprovalStore.layerMemory),
     Layer.provideMerge(machine)
