@@ -67,7 +67,7 @@ interface ChainRow {
 
 const make = (options: Options) =>
   Effect.gen(function*() {
-    const { query, sql, wait, waiting } = yield* Store.make({ lockWait: options.lockWait, tables: journalTables })
+    const { patience, query, sql, waiting } = yield* Store.make({ lockWait: options.lockWait, tables: journalTables })
     const expiry = Duration.decode(options.leaseExpiry ?? "30 seconds")
     const key = yield* waiting(fingerprintKey)
     const self = yield* LeaseOwner.current
@@ -76,8 +76,8 @@ const make = (options: Options) =>
       ({ project, session }: { readonly session: string; readonly project: string }) =>
         Effect.uninterruptibleMask((restore) =>
           Effect.flatMap(
-            acquire({ sql, session, project, self, expiry, wait, restore }),
-            (lease) => openSession.make({ sql, lease, expiry, wait })
+            acquire({ sql, session, project, self, expiry, patience, restore }),
+            (lease) => openSession.make({ sql, lease, expiry, patience })
           )
         )
     )

@@ -1,15 +1,22 @@
-import { Journal } from "@capstan/core"
+import { ApprovalStore, Journal } from "@capstan/core"
 import { SqlJournal } from "@capstan/sql"
+import * as ApprovalStoreConformance from "@capstan/testing/ApprovalStoreConformance"
 import * as JournalConformance from "@capstan/testing/JournalConformance"
-import * as Effect from "effect/Effect"
+import { describe } from "@effect/vitest"
 import * as Layer from "effect/Layer"
-import { temporaryFile } from "./folders.js"
+import { layerOf, noPostgres, postgres, sqlite } from "./stores.js"
 
-JournalConformance.suite({ name: "the memory journal", layer: Journal.layerMemory })
+const suites = <E>(name: string, layer: Layer.Layer<Journal.Journal | ApprovalStore.ApprovalStore, E>) => {
+  JournalConformance.suite({ name, layer })
+  ApprovalStoreConformance.suite({ name, layer })
+}
 
-JournalConformance.suite({ name: "SQLite in memory", layer: SqlJournal.layerSqlite({ filename: ":memory:" }) })
+suites("the memory", Layer.merge(Journal.layerMemory, ApprovalStore.layerMemory))
 
-JournalConformance.suite({
-  name: "SQLite in a file",
-  layer: Layer.unwrapScoped(Effect.map(temporaryFile, (filename) => SqlJournal.layerSqlite({ filename })))
+suites("SQLite in memory", SqlJournal.layerSqlite({ filename: ":memory:" }))
+
+suites("SQLite in a file", layerOf(sqlite))
+
+describe.skipIf(noPostgres !== undefined)("over a server", () => {
+  suites("Postgres", layerOf(postgres()))
 })

@@ -130,6 +130,7 @@ const iterationOf = (iteration: number): ReadonlyArray<JournalRecord.JournalReco
       ref,
       tool: "read_file",
       safety: "read-only",
+      polls: false,
       at: 1_700_000_000_000,
       argumentsHash: createHash("sha256").update(String(iteration)).digest("hex"),
       edited: null,

@@ -1,7 +1,9 @@
 import { JournalError } from "@capstan/core/Journal"
+import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import { identity } from "effect/Function"
 import * as Schedule from "effect/Schedule"
 
 type Reason = JournalError["reason"]
@@ -49,10 +51,28 @@ const pauses = Schedule.exponential("2 millis", 1.5).pipe(
   Schedule.jittered
 )
 
+/** Runs statements that another program may lock out, for as long as a lock is waited for. */
+export type Patience = <A, E, R>(
+  effect: Effect.Effect<A, E | JournalError, R>,
+  restore: Restore
+) => Effect.Effect<A, E | JournalError, R>
+
 /**
- * Tries again while another program has the lock, for as long as `wait`. Only the pauses are `restore`d: once a statement
- * has succeeded its result is not lost to an interruption.
+ * SQLite answers at once and is tried again. Only the pauses are `restore`d: once a statement has succeeded its result is
+ * not lost to an interruption. A server waits by itself, so it is told to stop when the wait is over or is interrupted;
+ * nobody knows then whether it had done what it was told.
  */
+export const patience = (sql: SqlClient.SqlClient, wait: Duration.Duration): Patience =>
+  sql.onDialectOrElse({
+    sqlite: (): Patience => (effect, restore) => patiently(effect, { restore, wait }),
+    orElse: (): Patience => (effect, restore) =>
+      restore(Effect.timeoutFail(Effect.interruptible(patiently(effect, { restore: identity, wait })), {
+        duration: wait,
+        onTimeout: () => lockedFor(wait)
+      }))
+  })
+
+/** Tries again while another program has the lock, for as long as `wait`. */
 export const patiently = <A, E, R>(
   effect: Effect.Effect<A, E | JournalError, R>,
   { restore, wait }: { readonly restore: Restore; readonly wait: Duration.Duration }
@@ -61,7 +81,7 @@ export const patiently = <A, E, R>(
     Effect.flatMap(Schedule.driver(Schedule.upTo(pauses, wait)), (driver) => {
       const again = (error: JournalError): Effect.Effect<A, E | JournalError, R> =>
         Effect.matchEffect(restore(driver.next(error)), {
-          onFailure: () => lockedFor(wait, error),
+          onFailure: () => lockedFor(wait, error.cause),
           onSuccess: () => Effect.catchIf(effect, isBusy, again)
         })
       return again(first)
@@ -69,10 +89,10 @@ export const patiently = <A, E, R>(
 
 const isBusy = (error: unknown): error is JournalError => error instanceof JournalError && error.reason === "busy"
 
-const lockedFor = (wait: Duration.Duration, error: JournalError): JournalError =>
+const lockedFor = (wait: Duration.Duration, cause?: unknown): JournalError =>
   new JournalError({
     reason: "busy",
     message: `Another program has had the journal locked for ${Duration.format(wait)}. ` +
       "Close what has it open (another run, a database browser, a backup) and try again.",
-    cause: error.cause
+    cause
   })

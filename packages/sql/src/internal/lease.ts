@@ -8,7 +8,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as HashChain from "../HashChain.js"
 import * as LeaseOwner from "../LeaseOwner.js"
-import { fromSql, patiently, type Restore } from "./failures.js"
+import { fromSql, type Patience, type Restore } from "./failures.js"
 import { tooNew } from "./rows.js"
 
 /** What an owner knows of its session when it takes it. */
@@ -54,13 +54,13 @@ export const acquire = (options: {
   readonly project: string
   readonly self: LeaseOwner.LeaseOwner
   readonly expiry: Duration.Duration
-  readonly wait: Duration.Duration
+  readonly patience: Patience
   readonly restore: Restore
 }): Effect.Effect<Lease, JournalError | LeaseError> =>
   Effect.gen(function*() {
-    const { expiry, restore, self, session, sql, wait } = options
+    const { expiry, patience, restore, self, session, sql } = options
     const query = <A>(statement: Effect.Effect<A, Parameters<typeof fromSql>[0]>) =>
-      patiently(Effect.mapError(statement, fromSql), { restore, wait })
+      patience(Effect.mapError(statement, fromSql), restore)
     const now = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
     const time = timeOf(sql, now)
     const find = query(sql<SessionRow>`select key, epoch, records, head, version, owner, beat, ${time} as now,
@@ -144,15 +144,15 @@ const judge = ({ expiry, row, self, session }: {
   })
 
 /** Gives the session back, if it is still ours. */
-export const release = (sql: SqlClient.SqlClient, lease: Lease, wait: Duration.Duration) =>
+export const release = (sql: SqlClient.SqlClient, lease: Lease, patience: Patience) =>
   Effect.uninterruptible(
-    patiently(
+    patience(
       Effect.mapError(
         sql`update capstan_session set owner = null
           where key = ${lease.key} and epoch = ${lease.epoch} and owner = ${lease.owner}`,
         fromSql
       ),
-      { restore: identity, wait }
+      identity
     )
   )
 

@@ -8,7 +8,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
-import { fromSql, patiently, type Restore } from "./failures.js"
+import { fromSql, type Patience } from "./failures.js"
 import { type Lease, lost, release, timeOf } from "./lease.js"
 import { chain, type StoredRow, toRow } from "./rows.js"
 import { type Prepared, statementsOf } from "./statements.js"
@@ -30,10 +30,10 @@ export const make = (options: {
   readonly sql: SqlClient.SqlClient
   readonly lease: Lease
   readonly expiry: Duration.Duration
-  readonly wait: Duration.Duration
+  readonly patience: Patience
 }): Effect.Effect<OpenSession, never, Scope.Scope> =>
   Effect.gen(function*() {
-    const { lease, sql, wait } = options
+    const { lease, patience, sql } = options
     const one = yield* Effect.makeSemaphore(1)
     let state: State = {
       seq: lease.records,
@@ -49,6 +49,12 @@ export const make = (options: {
         state = { ...state, stopped: reason }
       })
 
+    /** On SQLite an interrupted write has written nothing; on a server it may have. */
+    const settled = sql.onDialectOrElse({
+      sqlite: () => <A, E>(effect: Effect.Effect<A, E>) => effect,
+      orElse: () => <A, E>(effect: Effect.Effect<A, E>) => Effect.onInterrupt(effect, () => stop(interruptedIn(lease)))
+    })
+
     const write = (durable: boolean) => (records: ReadonlyArray<JournalRecord>) =>
       one.withPermits(1)(Effect.uninterruptibleMask((restore) =>
         Effect.clockWith((clock) => {
@@ -62,7 +68,7 @@ export const make = (options: {
             ...(title === undefined ? [] : [entitle(lease, title)]),
             links.length === 0 ? barrier(lease) : insert(lease, links, seq)
           ]
-          return Effect.matchEffect(run({ sql, statements, durable, restore, wait }), {
+          return Effect.matchEffect(settled(patience(run({ sql, statements, durable }), restore)), {
             onFailure: (error) => Effect.zipRight(stop(closedBy(lease, error)), Effect.fail(error)),
             onSuccess: (written) => {
               if (written === 0) return Effect.flatMap(Effect.tap(lost(sql, lease), stop), Effect.fail)
@@ -89,7 +95,7 @@ export const make = (options: {
           })
         )),
         Effect.catchAll(
-          release(sql, lease, wait),
+          release(sql, lease, patience),
           (error) =>
             Effect.logWarning(`Session ${lease.session} could not be given back and stays held for a while.`, error)
         )
@@ -113,13 +119,13 @@ export const make = (options: {
       epoch: lease.epoch,
       rows: ({ after }) =>
         Effect.uninterruptibleMask((restore) =>
-          patiently(
+          patience(
             Effect.mapError(
               sql<StoredRow>`select seq, at, version, kind, payload from capstan_journal
                 where session = ${lease.key} and seq > ${after} order by seq`,
               fromSql
             ),
-            { restore, wait }
+            restore
           )
         ).pipe(Effect.flatMap(Effect.forEach(toRow(lease.session)))),
       append: write(false),
@@ -128,22 +134,17 @@ export const make = (options: {
   })
 
 /** Runs the statements on one connection; how many rows the last of them gave. */
-const run = ({ durable, restore, sql, statements, wait }: {
+const run = ({ durable, sql, statements }: {
   readonly sql: SqlClient.SqlClient
   readonly statements: ReadonlyArray<Prepared>
   readonly durable: boolean
-  readonly restore: Restore
-  readonly wait: Duration.Duration
 }): Effect.Effect<number, JournalError> =>
-  patiently(
-    Effect.mapError(
-      Effect.scoped(Effect.flatMap(sql.reserve, (connection) => {
-        const all = allOf(connection, statements)
-        return durable ? all : unsynced(sql, connection, all)
-      })),
-      fromSql
-    ),
-    { restore, wait }
+  Effect.mapError(
+    Effect.scoped(Effect.flatMap(sql.reserve, (connection) => {
+      const all = allOf(connection, statements)
+      return durable ? all : unsynced(sql, connection, all)
+    })),
+    fromSql
   )
 
 const allOf = (connection: Connection, [first, ...more]: ReadonlyArray<Prepared>): Effect.Effect<number, SqlError> =>
@@ -168,6 +169,14 @@ const unsynced = <A>(sql: SqlClient.SqlClient, connection: Connection, effect: E
 
 const synchronous = (connection: Connection, level: "normal" | "full") =>
   connection.execute(`pragma synchronous = ${level}`, [], undefined)
+
+const interruptedIn = (lease: Lease): JournalError =>
+  new JournalError({
+    reason: "closed",
+    message:
+      `A write to session ${lease.session} was interrupted while it waited for the server, so nobody knows whether ` +
+      "it was done. Open the session again to see."
+  })
 
 const closedBy = (lease: Lease, cause: JournalError): JournalError =>
   new JournalError({

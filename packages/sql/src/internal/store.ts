@@ -4,13 +4,13 @@ import type { SqlError } from "@effect/sql/SqlError"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as SqliteFile from "../SqliteFile.js"
-import { fromSql, patiently } from "./failures.js"
+import { fromSql, type Patience, patience } from "./failures.js"
 import { ensure, type Tables } from "./tables.js"
 
 /** A database that is ready for some tables. */
 export interface Store {
   readonly sql: SqlClient.SqlClient
-  readonly wait: Duration.Duration
+  readonly patience: Patience
   /** Runs what fails with `busy` again while another program has the lock. */
   readonly waiting: <A, E, R>(effect: Effect.Effect<A, E | JournalError, R>) => Effect.Effect<A, E | JournalError, R>
   /** Runs statements, in the words of the journal when they fail. */
@@ -24,11 +24,10 @@ export const make = ({ lockWait, tables }: {
 }): Effect.Effect<Store, JournalError, SqlClient.SqlClient> =>
   Effect.gen(function*() {
     const sql = yield* SqlClient.SqlClient
-    const wait = Duration.decode(lockWait ?? "15 seconds")
-    const waiting: Store["waiting"] = (effect) =>
-      Effect.uninterruptibleMask((restore) => patiently(effect, { restore, wait }))
+    const patient = patience(sql, Duration.decode(lockWait ?? "15 seconds"))
+    const waiting: Store["waiting"] = (effect) => Effect.uninterruptibleMask((restore) => patient(effect, restore))
     const query: Store["query"] = (effect) => waiting(Effect.mapError(effect, fromSql))
     yield* sql.onDialectOrElse({ sqlite: () => query(SqliteFile.settle(sql)), orElse: () => Effect.void })
     yield* waiting(ensure(tables))
-    return { sql, wait, waiting, query }
+    return { sql, patience: patient, waiting, query }
   })
