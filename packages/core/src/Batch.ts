@@ -129,6 +129,10 @@ const plannedRecord = (received: Received, planned: ReadonlyArray<ToolPlan.Plann
   const positions = (tag: ToolPlan.PlannedCall["_tag"]) =>
     planned.flatMap((call) => call._tag === tag ? [call.ref.position] : [])
   const written = new Map(received.calls.map(({ call, ref }) => [ref.position, call.name]))
+  const corrected = planned.flatMap((call) => {
+    const tool = call._tag === "Refused" ? call.tool : call.ready.tool.definition.name
+    return tool === written.get(call.ref.position) ? [] : [{ position: call.ref.position, tool }]
+  })
   return {
     _tag: "Planned" as const,
     turn: received.turn,
@@ -137,10 +141,7 @@ const plannedRecord = (received: Received, planned: ReadonlyArray<ToolPlan.Plann
     asked: positions("Ask"),
     stages: ToolPlan.stages(planned.flatMap((call) => call._tag === "Refused" ? [] : [call]))
       .map((stage) => stage.map(({ ref }) => ref.position)),
-    corrected: planned.flatMap((call) => {
-      const tool = call._tag === "Refused" ? call.tool : call.ready.tool.definition.name
-      return tool === written.get(call.ref.position) ? [] : [{ position: call.ref.position, tool }]
-    })
+    ...(corrected.length === 0 ? {} : { corrected })
   }
 }
 
