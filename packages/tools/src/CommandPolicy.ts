@@ -4,6 +4,7 @@
  *
  * @since 0.1.0
  */
+import { escapeInvisible } from "@capstan/core/Sanitiser"
 import type { PathUse } from "@capstan/core/Tool"
 import * as Coverage from "./internal/coverage.js"
 import * as Dangers from "./internal/dangers.js"
@@ -55,13 +56,17 @@ const unknown = (reason: string): ReadonlyArray<Dangers.Finding> => [{ level: "u
 
 const foreign = "it holds what not every shell reads the same way, and another one than bash would read it"
 
+const bashAlike = /^r?bash$/
+const ofAnotherKind = /^(?:fish|t?csh|pwsh)$/
+
 /** Scripts are read as bash reads them; what another shell gets has to mean the same to it. */
 const forAnotherShell = (
   list: ReadonlyArray<string>,
   scripts: ReadonlyArray<string>
 ): ReadonlyArray<Dangers.Finding> => {
   const program = programOf(list[0] ?? "")
-  return shells.has(program) && !/^r?bash$/.test(program) && !scripts.every(isPosix) ? unknown(foreign) : []
+  if (!shells.has(program) || bashAlike.test(program)) return []
+  return scripts.every((script) => !ofAnotherKind.test(program) && isPosix(script)) ? [] : unknown(foreign)
 }
 
 /** What is said of a list of arguments, the lists that it runs in turn, and what a shell would read because of it. */
@@ -114,6 +119,7 @@ const follow = (line: string): Omit<Looked, "scripts"> => {
     if (commands.errors.length > 0) {
       findings.push(...unknown(`the shell grammar was not understood (${commands.errors[0] ?? ""})`))
     }
+    pending.push(...commands.scripts.map((text) => ({ script: asScript(text), depth: depth + 1 })))
     if (commands.forkBomb) findings.push({ level: "dangerous", reason: "a function starts itself without end" })
     findings.push(...Feeding.runsDownloads(commands.simple))
     for (const simple of commands.simple) {
@@ -177,14 +183,14 @@ export const judge = (command: string, options: { readonly shell?: "bash" | "sh"
 /**
  * Whether allow patterns cover a command line: `npm test` covers exactly that, `git diff *` also with any further
  * arguments, `src/*` within a word what is not a `/`. Quoted stars stand for themselves. Covered is a single simple command, or a chain of
- * which every part matches one of the patterns; never with a substitution, an assignment, an expansion in command position, or a redirect that
+ * which every part matches one of the patterns; never with something that cannot be seen, a substitution, an assignment, an expansion in command position, or a redirect that
  * leaves the working directory or goes to something hidden.
  *
  * @since 0.1.0
  * @category combinators
  */
 export const covers = (command: string, ...patterns: ReadonlyArray<string>): boolean =>
-  command.length <= maxCharacters && Coverage.covers(command, patterns)
+  command.length <= maxCharacters && escapeInvisible(command) === command && Coverage.covers(command, patterns)
 
 /**
  * The allow pattern that covers this command line and no other, with its stars, blanks and quotes quoted; undefined where

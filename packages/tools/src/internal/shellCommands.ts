@@ -1,7 +1,8 @@
 /** The simple commands of a command line, wherever they stand in it. */
 import { forEachChild, parse } from "unbash"
 import type { Assignment, Command, Redirection, SyntaxNode, Word, WordPart } from "unbash"
-import { argumentLists, resolve, type Variables } from "./shellWords.js"
+import * as CommandOptions from "./commandOptions.js"
+import { argumentLists, dynamic, resolve, type Variables } from "./shellWords.js"
 
 /** Where a command reads from or writes to. `targets` are what the word can come to. */
 export interface Redirect {
@@ -27,6 +28,8 @@ export interface Commands {
   readonly simple: ReadonlyArray<Simple>
   /** What the parser did not understand. */
   readonly errors: ReadonlyArray<string>
+  /** Texts in which the shell or a program looks for commands although they stand in no place of one. */
+  readonly scripts: ReadonlyArray<string>
   /** Whether a function calls itself more than once. */
   readonly forkBomb: boolean
 }
@@ -109,6 +112,7 @@ export const read = (script: string): Commands => {
   const variables = variablesOf(root)
   const simple: Array<Simple> = []
   const errors: Array<string> = []
+  const scripts: Array<string> = []
   let forkBomb = false
   let depth = 0
 
@@ -149,8 +153,26 @@ export const read = (script: string): Commands => {
     depth--
   }
 
+  const again = (words: ReadonlyArray<Word>) =>
+    scripts.push(...words.flatMap((word) => resolve(word, variables)).flatMap(CommandOptions.expandedAgain))
+
   const visitNode = (node: SyntaxNode, context: Context): void => {
     switch (node.type) {
+      case "Assignment":
+        if (node.value.type === "Word" && CommandOptions.isRun(node.name)) {
+          scripts.push(...resolve(node.value, variables))
+        }
+        return children(node, context)
+      // As a prompt: what is substituted in the value is run.
+      case "ParameterExpansion":
+        if (node.operation?.type === "Transform" && node.operation.operand.value === "P") scripts.push(dynamic)
+        return children(node, context)
+      case "TestUnary":
+        if (/^-[vR]$/.test(node.operator)) again([node.operand])
+        return children(node, context)
+      case "TestBinary":
+        if (/^-(?:eq|ne|lt|le|gt|ge)$/.test(node.operator)) again([node.left, node.right])
+        return children(node, context)
       case "Script":
         errors.push(...(node.errors ?? []).map(({ message }) => message))
         return children(node, context)
@@ -183,5 +205,5 @@ export const read = (script: string): Commands => {
   }
 
   visit(root, { upstream: [], inputs: [] })
-  return { simple, errors, forkBomb }
+  return { simple, errors, scripts, forkBomb }
 }

@@ -1,4 +1,5 @@
 /** Programs that run other programs: what they run. */
+import * as CommandOptions from "./commandOptions.js"
 import { dynamic } from "./shellWords.js"
 
 /** What an argument list runs in turn: other argument lists, and texts that a shell reads. */
@@ -147,7 +148,7 @@ const envScripts = (args: ReadonlyArray<string>): ReadonlyArray<string> =>
 /** Options of programs that hold a command: `--checkpoint-action=exec=…`, `!…` of git and editors. */
 const hidden = (args: ReadonlyArray<string>): ReadonlyArray<string> =>
   args.flatMap((word) => {
-    const found = /(?:exec=|^[+:]*!|=!|--to-command=|--use-compress-program=|ProxyCommand=|^EXEC:|^SYSTEM:)(.+)$/s.exec(
+    const found = /(?:exec=|^[+:]*!|=!|ProxyCommand=|^EXEC:|^SYSTEM:)(.+)$/s.exec(
       word
     )?.[1]
     return found === undefined ? [] : [found]
@@ -160,7 +161,7 @@ const remote = (args: ReadonlyArray<string>): ReadonlyArray<string> =>
 export const unfold = (list: ReadonlyArray<string>): Unfolded => {
   const [name = "", ...args] = list
   const program = programOf(name)
-  const scripts = hidden(args)
+  const scripts = [...hidden(args), ...CommandOptions.scripts(program, args)]
   if (shells.has(program)) {
     const script = scriptOf(args)
     return script === undefined ? { lists: [], scripts } : { lists: [], scripts: [...scripts, script] }
