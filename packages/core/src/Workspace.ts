@@ -13,15 +13,26 @@ import type { FileError, FileErrorReason } from "./FileError.js"
 
 /**
  * What an operation wants to do with a path: `read` its bytes, `list` or stat it, `write` (create or replace) or
- * `delete` it. Deny patterns can differ by access: `.git` may be read and not written.
+ * `delete` it, or `vault`: copy a file out of a read-only mount with somebody's leave. Deny patterns can differ by access:
+ * `.git` may be read and not written; what may not be read may not be taken out of a vault.
  *
  * @since 0.1.0
  * @category models
  */
-export type Access = "read" | "list" | "write" | "delete"
+export type Access = "read" | "list" | "write" | "delete" | "vault"
 
 /**
- * A root folder that tools may see. `root` is absolute; `access` is the most that is granted there.
+ * A class of tools that sees some mounts and not others: those for files, those that run commands, and the one that copies
+ * out of read-only mounts.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type ToolClass = "files" | "commands" | "vault"
+
+/**
+ * A root folder that tools may see. `root` is absolute; `access` is the most that is granted there, `seenBy` names the
+ * classes of tools that see it (default: all).
  *
  * @since 0.1.0
  * @category models
@@ -30,7 +41,16 @@ export interface Mount {
   readonly name: string
   readonly root: string
   readonly access: "ro" | "rw"
+  readonly seenBy?: ReadonlyArray<ToolClass>
 }
+
+/**
+ * Whether a class of tools sees a mount.
+ *
+ * @since 0.1.0
+ * @category guards
+ */
+export const isSeenBy = (mount: Mount, tools: ToolClass): boolean => mount.seenBy?.includes(tools) ?? true
 
 /**
  * Whether a path may be used, decided without touching it: `canonical` is absolute with links resolved (as far as the
@@ -260,7 +280,8 @@ export class Workspace extends Context.Tag("@capstan/core/Workspace")<Workspace,
   /** How strictly paths are held: by the kernel (`anchored`), or re-verified around each operation (`best-effort`). */
   readonly enforcement: "anchored" | "best-effort"
   readonly decide: (options: { readonly path: string; readonly access: Access }) => Effect.Effect<PathDecision>
-  readonly stat: (options: { readonly path: string }) => Effect.Effect<FileStat, FileError>
+  /** `vault: true` looks at a file that is only seen by copying it out of its mount. */
+  readonly stat: (options: { readonly path: string; readonly vault?: boolean }) => Effect.Effect<FileStat, FileError>
   /** Reads a regular file. `offset` and `length` in bytes; FIFOs, sockets, devices and directories fail at once. */
   readonly read: (options: {
     readonly path: string
@@ -294,12 +315,14 @@ export class Workspace extends Context.Tag("@capstan/core/Workspace")<Workspace,
   /**
    * Copies one regular file of up to 1 GiB, also between mounts; the target appears whole or not at all. Parents are
    * created; a new file gets the permission bits of the original, an existing one keeps its own. A link at either end is
-   * refused (`not-a-file`): name what it leads to. `overwrite: false` fails with `exists`.
+   * refused (`not-a-file`): name what it leads to. `overwrite: false` fails with `exists`; `vault: true` takes the file out
+   * of a read-only mount that {@link ToolClass} `vault` sees.
    */
   readonly copy: (options: {
     readonly from: string
     readonly to: string
     readonly overwrite: boolean
+    readonly vault?: boolean
   }) => Effect.Effect<FileWritten, FileError>
   /** The entries of one directory by name in code unit order, denied ones left out; links are not followed. */
   readonly list: (options: { readonly path: string }) => Effect.Effect<ReadonlyArray<DirectoryEntry>, FileError>

@@ -46,7 +46,7 @@ export interface DenyRules {
   readonly compiled: ReadonlyArray<CompiledRule>
 }
 
-const everything: ReadonlyArray<Access> = ["read", "list", "write", "delete"]
+const everything: ReadonlyArray<Access> = ["read", "list", "write", "delete", "vault"]
 const changing: ReadonlyArray<Access> = ["write", "delete"]
 
 /**
@@ -91,7 +91,7 @@ export const compile = (rules: ReadonlyArray<DenyRule>): Either.Either<DenyRules
       for (const exception of rule.except ?? []) except.push(...yield* read(exception))
       compiled.push({
         source: rule.pattern,
-        access: new Set(rule.access ?? everything),
+        access: new Set(rule.access?.includes("read") === true ? [...rule.access, "vault"] : rule.access ?? everything),
         patterns: yield* read(rule.pattern),
         except
       })

@@ -6,7 +6,7 @@
 import type { FileError } from "@capstan/core/FileError"
 import type { ProcessRunner } from "@capstan/core/ProcessRunner"
 import * as Sandbox from "@capstan/core/Sandbox"
-import type { Mount, Workspace } from "@capstan/core/Workspace"
+import { isSeenBy, type Mount, type Workspace } from "@capstan/core/Workspace"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as fs from "node:fs"
@@ -23,7 +23,7 @@ import type { SandboxOptions } from "./SandboxedProcessRunner.js"
  * What tools see of this machine.
  *
  * - `mounts`: named folders, relative to the current directory. A bare path is writable when its name is `workspace` or
- *   `tmp`, read-only otherwise.
+ *   `tmp`, read-only otherwise, and `vault` is seen by `vault_copy` alone unless `seenBy` says otherwise.
  * - `workingDirectory`: where relative paths start and commands run. Default: the mount `workspace`, or the first one.
  * - `deny`: which files are out of reach, for file tools and commands alike. Default: `DenyRules.defaults`.
  * - `privateFolders`: absolute folders that neither sees, like the program's own data.
@@ -37,7 +37,7 @@ export interface NodeSandboxOptions
     Omit<SandboxOptions, "mounts" | "deniedFiles">,
     Omit<NodeWorkspace.NodeWorkspaceOptions, "mounts" | "workingDirectory">
 {
-  readonly mounts: Readonly<Record<string, string | { readonly path: string; readonly access: Mount["access"] }>>
+  readonly mounts: Readonly<Record<string, string | Omit<Mount, "name" | "root"> & { readonly path: string }>>
   readonly workingDirectory?: string
   readonly osSandbox?: NodeProcessRunner.OsSandbox
 }
@@ -46,10 +46,10 @@ const writable = new Set(["workspace", "tmp"])
 
 const toMounts = (mounts: NodeSandboxOptions["mounts"]): ReadonlyArray<Mount> =>
   Object.entries(mounts).map(([name, mount]) => {
-    const { access, path: root } = typeof mount === "string"
+    const { path: root, ...grant } = typeof mount === "string"
       ? { path: mount, access: writable.has(name) ? "rw" as const : "ro" as const }
       : mount
-    return { name, root: path.resolve(root), access }
+    return { name, root: path.resolve(root), ...(name === "vault" ? { seenBy: ["vault"] } : {}), ...grant }
   })
 
 const canonicalMounts = (mounts: ReadonlyArray<Mount>): ReadonlyArray<Mount> =>
@@ -73,13 +73,14 @@ export const layer = (
       : path.resolve(options.workingDirectory)
     const privateFolders = options.privateFolders ?? []
     const denied = DeniedFiles.make({ mounts: canonicalMounts(mounts), rules: options.deny ?? DenyRules.defaults })
+    const hidden = mounts.filter((mount) => !isSeenBy(mount, "commands")).map(({ root }) => root)
     const workspace = NodeWorkspace.layer({ ...options, mounts, workingDirectory })
     const processes = NodeProcessRunner.layer({
       ...options,
-      mounts,
+      mounts: mounts.filter((mount) => isSeenBy(mount, "commands")),
       deniedFiles: Effect.map(
         denied,
-        (found) => [...privateFolders.filter((folder) => fs.existsSync(folder)), ...found]
+        (found) => [...[...privateFolders, ...hidden].filter((folder) => fs.existsSync(folder)), ...found]
       )
     })
     return Layer.provideMerge(Sandbox.layer, Layer.merge(workspace, processes))

@@ -4,7 +4,7 @@ import { execFileSync, spawnSync } from "node:child_process"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import { anchored } from "../src/internal/anchor.js"
-import { anchors, bytes, ground, isRoot, tree } from "./workspaceCases.js"
+import { anchors, bytes, ground, isRoot, searching, tree } from "./workspaceCases.js"
 
 const fastFolder = Fs.existsSync("/dev/shm") ? "/dev/shm" : undefined
 const canMount = (() => {
@@ -150,5 +150,40 @@ describe("between mounts", () => {
       expect(Fs.readFileSync(Path.join(root, "other/a"), "utf8")).toBe("new")
       yield* files.move({ from: "other/a", to: "a", overwrite: false })
       expect(tree(root)).toEqual(["a", "dir", "dir/x", "other"])
+    }))
+})
+
+describe("a mount for one class of tools", () => {
+  it.scopedLive("is seen by no other, also inside of another mount", () =>
+    Effect.gen(function*() {
+      const { files, put, root } = yield* ground({
+        mounts: (root) => [
+          { name: "workspace", root, access: "rw" },
+          { name: "vault", root: `${root}/vault`, access: "ro", seenBy: ["vault"] },
+          { name: "runs", root: `${root}/runs`, access: "rw", seenBy: ["commands"] }
+        ],
+        prepare: (base) => {
+          for (const folder of ["vault", "runs"]) Fs.mkdirSync(`${base}/mount/${folder}`)
+          Fs.writeFileSync(`${base}/mount/vault/v`, "v")
+          Fs.writeFileSync(`${base}/mount/vault/x.pem`, "key")
+        }
+      })
+      put("a", "v")
+      Fs.symlinkSync("vault/v", `${root}/link`)
+      expect((yield* files.list({ path: "." })).map(({ name }) => name)).toEqual(["a", "link"])
+      expect((yield* files.files({ path: ".", glob: "**", includeHidden: true, limit: 9 })).files).toHaveLength(1)
+      expect((yield* files.search(searching("v"))).total).toBe(1)
+      for (const path of ["vault/v", "link", "vault", "runs/x"]) {
+        expect(yield* Effect.map(Effect.flip(files.read({ path })), ({ reason }) => reason), path).toBe("outside")
+        expect((yield* Effect.flip(files.stat({ path }))).reason, path).toBe("outside")
+        expect((yield* Effect.flip(files.copy({ from: path, to: "b", overwrite: true }))).reason).not.toBe("io")
+      }
+      expect((yield* files.stat({ path: "vault/v", vault: true })).size).toBe(1)
+      const out = (from: string) => files.copy({ from, to: "taken", overwrite: false, vault: true })
+      expect((yield* out("vault/v")).bytes).toBe(1)
+      expect((yield* Effect.flip(out("vault/x.pem"))).reason).toBe("denied")
+      expect((yield* Effect.flip(out("a"))).reason).toBe("outside")
+      expect((yield* Effect.flip(files.remove({ path: ".", recursive: true }))).reason).toBe("denied")
+      expect(yield* files.decide({ path: "runs/x", access: "vault" })).toMatchObject({ reason: "outside" })
     }))
 })

@@ -68,6 +68,25 @@ describe("FakeSandbox", () => {
       deny: ["vault"]
     }))))
 
+  it.effect("hides a mount from the tools for files, also inside of another one", () =>
+    Effect.gen(function*() {
+      const { files } = yield* Sandbox
+      const found = yield* files.files({ path: ".", glob: undefined, includeHidden: false, limit: 9 })
+      expect(found.files.map(({ path }) => path)).toEqual(["a.txt"])
+      expect((yield* files.list({ path: "." })).map(({ name }) => name)).toEqual(["a.txt"])
+      expect((yield* Effect.flip(files.read({ path: "vault/v" }))).reason).toBe("outside")
+      expect((yield* files.stat({ path: "vault/v", vault: true })).size).toBe(1)
+      expect((yield* files.copy({ from: "vault/v", to: "v", overwrite: false, vault: true })).bytes).toBe(1)
+      expect((yield* Effect.flip(files.stat({ path: "a.txt", vault: true }))).reason).toBe("outside")
+    }).pipe(Effect.provide(FakeSandbox.layer({
+      files: { "a.txt": "a", "vault/v": "v" },
+      workingDirectory: "/work",
+      mounts: [
+        { name: "workspace", root: "/work", access: "rw" },
+        { name: "vault", root: "/work/vault", access: "ro", seenBy: ["vault"] }
+      ]
+    }))))
+
   it.effect("fails where it is told to", () =>
     Effect.gen(function*() {
       const files = yield* Workspace

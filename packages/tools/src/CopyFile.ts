@@ -6,7 +6,6 @@
 import type { CallContext } from "@capstan/core/CallContext"
 import * as Sandbox from "@capstan/core/Sandbox"
 import * as Tool from "@capstan/core/Tool"
-import * as ToolFailure from "@capstan/core/ToolFailure"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Copying from "./internal/copying.js"
@@ -34,21 +33,11 @@ type Arguments = typeof Parameters.Type
 const handler = (args: Arguments, call: CallContext) =>
   Effect.gen(function*() {
     const { files } = yield* Sandbox.Sandbox
-    const source = yield* files.decide({ path: args.from_path, access: "read" })
-    if (source._tag === "Allowed" && source.mount.access === "ro") {
-      const { from_path, to_path } = args
-      return yield* Effect.fail(ToolFailure.permission({
-        kind: "not-allowed",
-        message: `"${from_path}" lies in "${source.mount.name}", which is read only.`,
-        suggestedFix: `Use vault_copy ${JSON.stringify({ from_path, to_path })}, which asks the user.`,
-        attempted: from_path
-      }))
-    }
     return Copying.report(args.from_path, yield* Copying.copy(files, "copy_file", args, call))
   })
 
 /**
- * Copies one file within the folders that may be written.
+ * Copies one file within the sandbox.
  *
  * @since 0.1.0
  * @category tools
@@ -58,7 +47,7 @@ export const tool: Tool.Tool<Sandbox.Sandbox> = Tool.make("copy_file", {
     "Example: {\"from_path\":\"config/base.json\",\"to_path\":\"config/local.json\"}. " +
     "to_path is the name of the copy, not the folder that it goes to; missing folders are made. " +
     "A file that is there stays unless overwrite is true. Folders and links are refused: copy the files one by one. " +
-    "Not to rename (use move_file), not from a read-only folder (use vault_copy), " +
+    "Not to rename (use move_file), not out of a vault (use vault_copy), " +
     "and not to make a changed version (use write_file).",
   aliases: ["cp", "duplicate_file"],
   parameters: Parameters,

@@ -7,7 +7,7 @@ import type { CallContext } from "@capstan/core/CallContext"
 import * as Sandbox from "@capstan/core/Sandbox"
 import * as Tool from "@capstan/core/Tool"
 import * as ToolFailure from "@capstan/core/ToolFailure"
-import type { Workspace } from "@capstan/core/Workspace"
+import { isSeenBy, type Workspace } from "@capstan/core/Workspace"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Copying from "./internal/copying.js"
@@ -26,7 +26,9 @@ const Parameters = Schema.Struct({
 type Arguments = typeof Parameters.Type
 
 const readOnlyRoots = (files: Workspace["Type"]): string => {
-  const roots = files.mounts.filter(({ access }) => access === "ro").map(({ name, root }) => `${name} (${root})`)
+  const roots = files.mounts
+    .filter((mount) => mount.access === "ro" && isSeenBy(mount, "vault"))
+    .map(({ name, root }) => `${name} (${root})`)
   return roots.length === 0 ? "There is no read-only folder here." : `Read-only folders: ${roots.join(", ")}.`
 }
 
@@ -41,7 +43,7 @@ const handler = (args: Arguments, call: CallContext) =>
         `Use copy_file ${JSON.stringify({ from_path, to_path })}.`
       ))
     }
-    return Copying.report(from_path, yield* Copying.copy(files, "vault_copy", args, call))
+    return Copying.report(from_path, yield* Copying.copy(files, "vault_copy", args, call, true))
   })
 
 /**
@@ -60,9 +62,9 @@ export const tool: Tool.Tool<Sandbox.Sandbox> = Tool.make("vault_copy", {
     "Not between writable folders (use copy_file) and not just to read a file (use read_file).",
   parameters: Parameters,
   assess: () => Effect.succeed({ risk: "medium", approval: "always", warnings: [] }),
-  paths: ({ from_path, to_path }) => [{ path: from_path, access: "read" }, { path: to_path, access: "write" }],
+  paths: ({ from_path, to_path }) => [{ path: from_path, access: "vault" }, { path: to_path, access: "write" }],
   summary: ({ from_path, to_path }) => `Copy ${from_path} from a read-only folder to ${to_path}`,
   detail: ({ from_path, to_path }) => `${from_path}\nto ${to_path}`,
-  preview: (args) => Effect.flatMap(Sandbox.Sandbox, ({ files }) => Copying.preview(files, args)),
+  preview: (args) => Effect.flatMap(Sandbox.Sandbox, ({ files }) => Copying.preview(files, args, true)),
   handler
 })

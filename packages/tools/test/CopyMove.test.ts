@@ -114,21 +114,27 @@ const vaults = [
     name: "in memory",
     vault: "/vault",
     layer: FakeSandbox.layer({
-      files: { "/vault/t.md": "t", "/vault/key.pem": "s", "a.txt": "a" },
+      files: { "/vault/t.md": "t", "/vault/key.pem": "s", "/shared/s.md": "s", "a.txt": "a" },
       workingDirectory: "/work",
-      mounts: [{ name: "workspace", root: "/work", access: "rw" }, { name: "vault", root: "/vault", access: "ro" }]
+      mounts: [
+        { name: "workspace", root: "/work", access: "rw" },
+        { name: "shared", root: "/shared", access: "ro" },
+        { name: "vault", root: "/vault", access: "ro", seenBy: ["vault"] }
+      ]
     })
   },
   {
     name: "on the machine",
     vault: "../vault",
     layer: Layer.unwrapScoped(Effect.map(temporaryFolder, (folder) => {
-      const [workspace, vault] = [Path.join(folder, "work"), Path.join(folder, "vault")]
-      for (const one of [workspace, vault]) Fs.mkdirSync(one)
+      const [workspace, shared, vault] = ["work", "shared", "vault"].map((name) => Path.join(folder, name))
+      if (workspace === undefined || shared === undefined || vault === undefined) throw new Error("no folders")
+      for (const one of [workspace, shared, vault]) Fs.mkdirSync(one)
+      Fs.writeFileSync(Path.join(shared, "s.md"), "s")
       Fs.writeFileSync(Path.join(vault, "t.md"), "t")
       Fs.writeFileSync(Path.join(vault, "key.pem"), "s")
       Fs.writeFileSync(Path.join(workspace, "a.txt"), "a")
-      return NodeSandbox.layer({ mounts: { workspace, vault }, osSandbox: "off" })
+      return NodeSandbox.layer({ mounts: { workspace, shared, vault }, osSandbox: "off" })
     }))
   }
 ]
@@ -150,6 +156,14 @@ for (const machine of vaults) {
         expect(text(yield* fail(VaultCopy.tool, args))).toContain("Choose another to_path")
       }).pipe(Effect.provide(machine.layer)))
 
+    it.effect("copies from a read-only folder that all tools see, too", () =>
+      Effect.gen(function*() {
+        const shared = (yield* Sandbox).files.mounts.find(({ name }) => name === "shared")?.root ?? ""
+        expect(yield* call(ReadFile.tool, { path: `${shared}/s.md` })).toBe("s")
+        expect(yield* call(CopyFile.tool, { from_path: `${shared}/s.md`, to_path: "c" })).toContain("copied")
+        expect(yield* call(VaultCopy.tool, { from_path: `${shared}/s.md`, to_path: "d" })).toContain("copied")
+      }).pipe(Effect.provide(machine.layer)))
+
     it.effect("copies nothing else, and the other tools leave the folder to it", () =>
       Effect.gen(function*() {
         const vault = yield* root
@@ -165,8 +179,12 @@ for (const machine of vaults) {
         expect(yield* fail(VaultCopy.tool, { from_path: `${vault}/t.md`, to_path: `${vault}/u.md` })).toMatchObject({
           _tag: "Permission"
         })
-        const copied = yield* fail(CopyFile.tool, { from_path: `${vault}/t.md`, to_path: "b" })
-        expect(text(copied)).toContain("vault_copy")
+        for (
+          const [tool, args] of [
+            [CopyFile.tool, { from_path: `${vault}/t.md`, to_path: "b" }],
+            [ReadFile.tool, { path: `${vault}/t.md` }]
+          ] as const
+        ) expect(text(yield* fail(tool, args))).toContain("can only be copied with vault_copy")
         expect(yield* fail(MoveFile.tool, { from_path: `${vault}/t.md`, to_path: "b" })).toMatchObject({
           _tag: "Permission"
         })

@@ -74,10 +74,10 @@ const pour = (from: Place, file: OpenFile, to: Place, fd: number) =>
 
 export const copy = (
   gate: Gate,
-  options: { readonly from: string; readonly to: string; readonly overwrite: boolean }
+  options: { readonly from: string; readonly to: string; readonly overwrite: boolean; readonly vault?: boolean }
 ): Effect.Effect<FileWritten, FileError> =>
   Effect.gen(function*() {
-    const from = yield* enter(gate, options.from, "read", false)
+    const from = yield* enter(gate, options.from, options.vault === true ? "vault" : "read", false)
     const to = yield* enter(gate, options.to, "write", false)
     const fromName = yield* fileName(from)
     const toName = yield* fileName(to)

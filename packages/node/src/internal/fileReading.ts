@@ -191,8 +191,11 @@ export const sha256 = (
       )
       : hashOpen(place, file))
 
-export const stat = (gate: Gate, options: { readonly path: string }): Effect.Effect<FileStat, FileError> =>
-  Effect.flatMap(enter(gate, options.path, "list"), (place) =>
+export const stat = (
+  gate: Gate,
+  options: { readonly path: string; readonly vault?: boolean }
+): Effect.Effect<FileStat, FileError> =>
+  Effect.flatMap(enter(gate, options.path, options.vault === true ? "vault" : "list"), (place) =>
     orNearby(
       gate,
       place,

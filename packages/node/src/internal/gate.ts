@@ -1,5 +1,6 @@
 import type { FileError } from "@capstan/core/FileError"
 import type { Access, Mount, PathDecision } from "@capstan/core/Workspace"
+import { isSeenBy } from "@capstan/core/Workspace"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import type { DenyRules } from "../DenyRules.js"
@@ -65,14 +66,35 @@ export const make = (options: {
     .map(({ configured, mount }) => ({ mount, segments: split(mount.root), alias: split(configured) }))
     .sort((left, right) => right.segments.length - left.segments.length)
   const workingSegments = split(options.workingDirectory)
-  const secret = options.privateFolders.map((folder) => ({ folder, segments: split(folder).map(PathRules.fold) }))
+  const unseen = roots.filter(({ mount }) => !isSeenBy(mount, "files")).map(({ mount }) => mount.root)
+  const secret = [...options.privateFolders, ...unseen].map((folder) => ({
+    folder,
+    segments: split(folder).map(PathRules.fold)
+  }))
   const around = (segments: ReadonlyArray<string>) =>
     roots.find((root) => PathRules.below(root.segments, segments) !== undefined)
   const allowed = `Folders that may be used: ${
-    options.roots.map(({ mount }) => `${mount.root} (${mount.access === "ro" ? "read only" : "read and write"})`).join(
-      ", "
-    )
+    options.roots.filter(({ mount }) => isSeenBy(mount, "files") || isSeenBy(mount, "vault")).map(({ mount }) =>
+      `${mount.root} (${
+        !isSeenBy(mount, "files") ? "vault_copy only" : mount.access === "ro" ? "read only" : "read and write"
+      })`
+    ).join(", ")
   }.`
+
+  /** Why a mount gives nothing to an access, whatever the path in it. */
+  const withheld = (mount: Mount, access: Access): string | undefined => {
+    const { name } = mount
+    if (access === "vault") {
+      return mount.access === "ro" && isSeenBy(mount, "vault")
+        ? undefined
+        : `lies in "${name}", which is no vault: nothing needs to be copied out of it that way`
+    }
+    return isSeenBy(mount, "files")
+      ? undefined
+      : isSeenBy(mount, "vault")
+      ? `lies in "${name}", out of which files can only be copied with vault_copy`
+      : `lies in "${name}", which the tools for files do not see`
+  }
 
   /** The private folders that hold for a mount: those that it does not lie in itself. */
   const secretFor = (root: Root) => {
@@ -94,6 +116,7 @@ export const make = (options: {
   const denials: Gate["denials"] = (mount, folder, access) => {
     const canonical = [...split(mount.root), ...folder]
     const root = around(canonical)
+    if (root !== undefined && withheld(root.mount, access) !== undefined) return () => root.mount.root
     const below = canonical.slice(root?.segments.length ?? 0)
     const folded = canonical.map(PathRules.fold)
     const hidden = (root === undefined ? secret : secretFor(root)).flatMap(({ folder: path, segments }) => {
@@ -148,6 +171,8 @@ export const make = (options: {
     if (root === undefined) {
       return refuse("outside", `"${path}" leads outside of the folders of this sandbox. ${allowed}`, canonical)
     }
+    const why = withheld(root.mount, access)
+    if (why !== undefined) return refuse("outside", `"${path}" ${why}. ${allowed}`, canonical)
     const requested = PathRules.collapse([...split(base), ...rest])
     const requestedRoot = around(requested)
     const below = canonicalSegments.slice(root.segments.length)

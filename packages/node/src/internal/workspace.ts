@@ -1,5 +1,6 @@
 import type { FileError } from "@capstan/core/FileError"
 import type { Mount, Workspace } from "@capstan/core/Workspace"
+import { isSeenBy } from "@capstan/core/Workspace"
 import * as Effect from "effect/Effect"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
@@ -101,7 +102,10 @@ export const make = (options: {
       privateFolders: [...options.privateFolders, options.undoFolder].map(privateFolder)
     })
     const log = UndoLog.make(options.undoFolder, options.anchor.calls)
-    for (const { mount } of roots) yield* Gate.enter(gate, mount.root, "list")
+    for (const { mount } of roots) {
+      if (isSeenBy(mount, "files")) yield* Gate.enter(gate, mount.root, "list")
+      else if (isSeenBy(mount, "vault")) yield* Gate.enter(gate, mount.root, "vault")
+    }
     yield* Gate.enter(gate, workingDirectory, "list")
     return {
       mounts: gate.mounts,

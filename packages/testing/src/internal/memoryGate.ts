@@ -1,7 +1,7 @@
 /** The path decisions of the fake sandbox: mounts, deny patterns, and the refusals that need only the text. */
 import { FileError, type FileErrorReason } from "@capstan/core/FileError"
 import * as Glob from "@capstan/core/Glob"
-import type { Access, Mount, PathDecision } from "@capstan/core/Workspace"
+import { type Access, isSeenBy, type Mount, type PathDecision } from "@capstan/core/Workspace"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Tree from "./memoryTree.js"
@@ -73,6 +73,10 @@ export const make = (options: {
     const names = (root === undefined ? segments : segments.slice(root.segments.length)).map((name) =>
       name.toLowerCase()
     )
+    const unseen = access === "vault" ?
+      undefined :
+      roots.find((hidden) => !isSeenBy(hidden.mount, "files") && Tree.below(hidden.segments, segments) !== undefined)
+    if (unseen !== undefined) return unseen.mount.root
     return rules.find((rule) => (rule.access ?? [access]).includes(access) && covers(rule, names))?.names.join("/")
   }
 
@@ -106,6 +110,10 @@ export const make = (options: {
     const root = around(segments)
     if (root === undefined) {
       return refuse("outside", `"${path}" leads outside of the folders of this sandbox. ${allowed}`, canonical)
+    }
+    const why = withheld(root.mount, access)
+    if (why !== undefined) {
+      return refuse("outside", `"${path}" lies in "${root.mount.name}", ${why}. ${allowed}`, canonical)
     }
     const pattern = denied(segments, access) ?? denied(collapse([...base, ...rest]), access)
     if (pattern !== undefined) {
@@ -155,6 +163,14 @@ export const enter = (
 
 export const failure = (place: Allowed, reason: FileErrorReason, message: string): FileError =>
   new FileError({ reason, path: place.path, resolved: place.canonical, message })
+
+/** Why a mount gives nothing to an access, whatever the path in it. */
+const withheld = (mount: Mount, access: Access): string | undefined =>
+  access === "vault"
+    ? mount.access === "ro" && isSeenBy(mount, "vault") ? undefined : "which is no vault"
+    : isSeenBy(mount, "files")
+    ? undefined
+    : "out of which files can only be copied with vault_copy"
 
 const covers = (rule: DenyRule, names: ReadonlyArray<string>): boolean =>
   names.some((_, start) =>

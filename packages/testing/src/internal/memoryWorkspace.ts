@@ -19,9 +19,9 @@ export const make = (gate: Gate.Gate, written: Set<string> = new Set()): Operati
       const { canonical, display, mount } = decision
       return { _tag: "Allowed", path, canonical, display, mount }
     }),
-  stat: ({ path }) =>
+  stat: ({ path, vault }) =>
     Effect.gen(function*() {
-      const place = yield* Gate.enter(gate, path, "list")
+      const place = yield* Gate.enter(gate, path, vault === true ? "vault" : "list")
       const node = yield* existing(gate, place)
       return {
         kind: node.kind,
@@ -212,10 +212,10 @@ const writeAll = (gate: Gate.Gate, written: Set<string>, options: WriteAllReques
 
 const copy = (
   gate: Gate.Gate,
-  options: { readonly from: string; readonly to: string; readonly overwrite: boolean }
+  options: { readonly from: string; readonly to: string; readonly overwrite: boolean; readonly vault?: boolean }
 ) =>
   Effect.gen(function*() {
-    const from = yield* Gate.enter(gate, options.from, "read", false)
+    const from = yield* Gate.enter(gate, options.from, options.vault === true ? "vault" : "read", false)
     const to = yield* Gate.enter(gate, options.to, "write", false)
     if (from.folder) return yield* Gate.failure(from, "not-a-file", `"${from.path}" names a folder. Name a file in it.`)
     if (Tree.get(gate.tree, from.segments)?.kind === "symlink") return yield* isLink(from)

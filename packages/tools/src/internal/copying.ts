@@ -46,12 +46,12 @@ export const orTaken = (files: Files, tool: string, transfer: Transfer, verb: Ve
     }))
 
 /** Copies one file within the session's quota; what the session knew of the original it knows of the copy. */
-export const copy = (files: Files, tool: string, transfer: Transfer, call: CallContext) =>
+export const copy = (files: Files, tool: string, transfer: Transfer, call: CallContext, vault = false) =>
   Effect.gen(function*() {
     const { from_path: from, overwrite = false, to_path: to } = transfer
-    const { canonical, size } = yield* asFailure(files)(files.stat({ path: from }))
+    const { canonical, size } = yield* asFailure(files)(files.stat({ path: from, vault }))
     yield* call.reserveWrite(size)
-    const written = yield* orTaken(files, tool, transfer, "copied")(files.copy({ from, to, overwrite }))
+    const written = yield* orTaken(files, tool, transfer, "copied")(files.copy({ from, to, overwrite, vault }))
     const known = call.lastRead(canonical)
     yield* call.recordRead({
       path: written.canonical,
@@ -68,9 +68,9 @@ export const report = (from: string, written: FileWritten): string =>
   }. SHA-256 ${written.sha256}.`
 
 /** For the approval prompt: what is replaced. */
-export const preview = (files: Files, { from_path, overwrite, to_path }: Transfer) =>
+export const preview = (files: Files, { from_path, overwrite, to_path }: Transfer, vault = false) =>
   Effect.gen(function*() {
-    const from = yield* Effect.option(files.stat({ path: from_path }))
+    const from = yield* Effect.option(files.stat({ path: from_path, vault }))
     const to = yield* Effect.option(files.stat({ path: to_path }))
     if (from._tag === "None") return undefined
     const what = `${from_path}: ${from.value.kind === "file" ? count(from.value.size, "byte") : from.value.kind}`
