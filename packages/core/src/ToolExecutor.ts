@@ -31,6 +31,7 @@ import * as ResultContent from "./ResultContent.js"
 import * as ResultNote from "./ResultNote.js"
 import type { Sandbox } from "./Sandbox.js"
 import * as SessionState from "./SessionState.js"
+import * as Telemetry from "./Telemetry.js"
 import * as ToolCall from "./ToolCall.js"
 import * as ToolFailure from "./ToolFailure.js"
 import * as ToolPlan from "./ToolPlan.js"
@@ -155,10 +156,10 @@ const stepOf = (environment: Environment, call: ApprovedCall, limits: CallLimits
       edited: call.edited === null ? null : redactRecord(environment.redactor, call.edited),
       repairs
     },
-    run: run(environment, call, {
-      ...limits,
-      outputBytes: OutputLimit.budget(environment.limits, limits.outputBytes)
-    }),
+    run: Telemetry.tool(
+      { session: environment.session.id, ref, tool: name },
+      run(environment, call, { ...limits, outputBytes: OutputLimit.budget(environment.limits, limits.outputBytes) })
+    ),
     onSettled: ({ outcome }, durationMillis) =>
       environment.emit(Event.ToolFinished({ ref, tool: name, outcome, durationMillis }))
   }
@@ -212,11 +213,12 @@ export const contextOf = (environment: Environment, ref: ToolCall.CallRef, optio
     environment.outputs.get({ session: environment.session.id, handle }).pipe(
       Effect.catchAll((error) => Effect.as(Effect.logWarning("A stored output could not be read", error), undefined))
     ),
-  emit: (chunk) => {
-    if (options.traces.over) return Effect.void
-    options.traces.printed = (options.traces.printed + chunk.text).slice(-lastOutputLength)
-    return environment.emit(Event.ToolOutput({ ref, chunk }))
-  },
+  emit: (chunk) =>
+    Effect.suspend(() => {
+      if (options.traces.over) return Effect.void
+      options.traces.printed = (options.traces.printed + chunk.text).slice(-lastOutputLength)
+      return environment.emit(Event.ToolOutput({ ref, chunk }))
+    }),
   processStarted: (process) => Effect.orDie(environment.session.append([{ _tag: "ProcessStarted", ref, process }])),
   delegate: environment.delegate
 })
