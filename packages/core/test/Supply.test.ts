@@ -2,7 +2,7 @@ import { Approval, ApprovalStore, Journal, Tool, ToolLoop } from "@capstan/core"
 import type { Answer, Question } from "@capstan/core/Approval"
 import { CrashPoint, ScriptedApproval, ScriptedModel, TestLoop } from "@capstan/testing"
 import { assert, describe, expect, it } from "@effect/vitest"
-import { Duration, Effect, FastCheck, Fiber, Layer, Logger, LogLevel, Schema, Stream, TestClock } from "effect"
+import { type Duration, Effect, FastCheck, Fiber, Layer, Logger, LogLevel, Schema, Stream, TestClock } from "effect"
 
 const ran: Array<string> = []
 
@@ -309,7 +309,7 @@ describe("an answer that a crash comes between", () => {
       Effect.gen(function*() {
         const { journal, store } = yield* survivors
         let seen = 0
-        const point = CrashPoint[when](
+        const point = (when === "before" ? CrashPoint.before : CrashPoint.after)(
           (record) => record._tag === tag && ++seen === nth,
           CrashPoint.fail("unavailable")
         )

@@ -244,6 +244,7 @@ describe("planning", () => {
       expect(failure.suggestedFix).toContain(failure.details.closest.join(", "))
       return failure.details.closest
     }
+    expect(JSON.stringify(failureOf(plan([call("x".repeat(100_000), {})]))).length).toBeLessThan(1_000)
     expect(closest("run_comand", {})).toEqual(["run_command"])
     expect(closest("run_comand", { denylist: ["run_command"] })).toEqual([])
     expect(closest("run_comand", { denylist: ["bash"] })).toEqual([])
@@ -253,10 +254,6 @@ describe("planning", () => {
     expect(closest("run_comand", { trust: "workspace" })).toEqual([])
     expect(closest("run_comand", { mode: "deny" })).toEqual([])
     expect(closest("run_comand", { mode: "deny", allowlist: ["run_command(npm test)"] })).toEqual(["run_command"])
-  })
-
-  it("does not repeat a name of any length", () => {
-    expect(JSON.stringify(failureOf(plan([call("x".repeat(100_000), {})]))).length).toBeLessThan(1_000)
   })
 
   it("refuses what a deny entry by an alias names, and by an entry that cannot be read", () => {
