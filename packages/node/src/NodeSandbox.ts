@@ -71,10 +71,11 @@ export const layer = (
     const workingDirectory = options.workingDirectory === undefined
       ? start?.root ?? process.cwd()
       : path.resolve(options.workingDirectory)
-    const privateFolders = options.privateFolders ?? []
+    const undoFolder = options.undoFolder ?? NodeWorkspace.defaultUndoFolder()
+    const privateFolders = [...options.privateFolders ?? [], undoFolder]
     const denied = DeniedFiles.make({ mounts: canonicalMounts(mounts), rules: options.deny ?? DenyRules.defaults })
     const hidden = mounts.filter((mount) => !isSeenBy(mount, "commands")).map(({ root }) => root)
-    const workspace = NodeWorkspace.layer({ ...options, mounts, workingDirectory })
+    const workspace = NodeWorkspace.layer({ ...options, mounts, workingDirectory, undoFolder })
     const processes = NodeProcessRunner.layer({
       ...options,
       mounts: mounts.filter((mount) => isSeenBy(mount, "commands")),

@@ -25,6 +25,7 @@ import { make } from "./internal/workspace.js"
  * - `deny`: default `DenyRules.defaults`.
  * - `allowAbsolute`: accept absolute paths that are not written below a mount, if links lead them into one. Default
  *   false.
+ * - `allowParents`: accept `..` in a path, as far as it stays in its mount. Default true.
  * - `privateFolders`: absolute folders that no tool sees, like the program's own data. A mount inside of one is open.
  * - `undoFolder`: absolute folder for what it takes to bring an interrupted `writeAll` to an end, made with mode 0700 when
  *   first needed, seen by no tool. Default: `capstan/undo` in the user's data folder.
@@ -37,12 +38,18 @@ export interface NodeWorkspaceOptions {
   readonly workingDirectory: string
   readonly deny?: DenyRules
   readonly allowAbsolute?: boolean
+  readonly allowParents?: boolean
   readonly privateFolders?: ReadonlyArray<string>
   readonly undoFolder?: string
 }
 
-/** `capstan/undo` in the folder where programs of this user keep their data. */
-const defaultUndoFolder = (): string => {
+/**
+ * `capstan/undo` in the folder where programs of this user keep their data.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const defaultUndoFolder = (): string => {
   const { LOCALAPPDATA, XDG_DATA_HOME } = process.env
   const home = Os.homedir()
   const data = process.platform === "win32"
@@ -70,6 +77,7 @@ export const layer = (options: NodeWorkspaceOptions): Layer.Layer<Workspace, Fil
         workingDirectory: options.workingDirectory,
         deny: options.deny ?? Deny.defaults,
         allowAbsolute: options.allowAbsolute ?? false,
+        allowParents: options.allowParents ?? true,
         privateFolders: options.privateFolders ?? [],
         undoFolder: options.undoFolder ?? defaultUndoFolder()
       })

@@ -56,6 +56,7 @@ export const ground = (
       workingDirectory: root,
       deny: options.deny ?? DenyRules.defaults,
       allowAbsolute: options.allowAbsolute ?? false,
+      allowParents: options.allowParents ?? true,
       privateFolders: options.privateFolders ?? [],
       undoFolder: Path.join(base, "undo")
     }

@@ -235,6 +235,18 @@ describe("mounts", () => {
       expect(yield* files.decide({ path: "file/../file", access: "read" })).toMatchObject({ reason: "not-a-directory" })
     }))
 
+  it.scoped("`..` is refused altogether where it is not allowed, and not in the targets of links", () =>
+    Effect.gen(function*() {
+      const { files, put, root } = yield* ground({ allowParents: false })
+      put("a/b", "x")
+      Fs.symlinkSync("../a/b", `${root}/a/link`)
+      for (const path of ["a/../a/b", "..", "a/.."]) {
+        expect(yield* files.decide({ path, access: "read" }), path).toMatchObject({ reason: "bad-path" })
+      }
+      expect(yield* files.decide({ path: "a/link", access: "read" })).toMatchObject({ display: "a/b" })
+      expect(yield* files.decide({ path: "a/..b", access: "read" })).toMatchObject({ display: "a/..b" })
+    }))
+
   it.scoped("deny rules hold for the name asked for and for where it leads", () =>
     Effect.gen(function*() {
       const { base, files, put, root } = yield* ground()

@@ -59,6 +59,7 @@ export const make = (options: {
   readonly workingDirectory: string
   readonly deny: DenyRules
   readonly allowAbsolute: boolean
+  readonly allowParents: boolean
   readonly privateFolders: ReadonlyArray<string>
 }): Gate => {
   const split = (path: string) => PathRules.split(path, options.style)
@@ -138,6 +139,9 @@ export const make = (options: {
     const parsed = PathRules.parse(path, options.style)
     if (Either.isLeft(parsed)) return refuse("bad-path", parsed.left)
     const { folder, prefix, segments } = parsed.right
+    if (!options.allowParents && segments.includes("..")) {
+      return refuse("bad-path", `"${path}" has "..", which is not allowed here. Write the path without it.`)
+    }
 
     const named = prefix === undefined ? undefined : roots
       .flatMap((root) => [[root, root.alias], [root, root.segments]] as const)

@@ -81,6 +81,7 @@ export const make = (options: {
   readonly workingDirectory: string
   readonly deny: DenyRules
   readonly allowAbsolute: boolean
+  readonly allowParents?: boolean
   readonly privateFolders: ReadonlyArray<string>
   readonly undoFolder: string
 }): Effect.Effect<Workspace["Type"], FileError> =>
@@ -99,6 +100,7 @@ export const make = (options: {
       workingDirectory,
       deny: options.deny,
       allowAbsolute: options.allowAbsolute,
+      allowParents: options.allowParents ?? true,
       privateFolders: [...options.privateFolders, options.undoFolder].map(privateFolder)
     })
     const log = UndoLog.make(options.undoFolder, options.anchor.calls)
