@@ -23,6 +23,8 @@ export interface Account {
   readonly active: ActiveTime
   readonly budgets: Budget.Budgets
   readonly parent: Account | undefined
+  /** Whether this account, or one above, has any budget. */
+  readonly limited: boolean
   /** Writes what was spent since the last time into all accounts above. */
   readonly charge: Effect.Effect<void, JournalError | LeaseError>
 }
@@ -45,11 +47,12 @@ export interface Reached {
  * @since 0.1.0
  * @category constructors
  */
-export const make = (options: Omit<Account, "charge">): Account => {
-  const { parent, session } = options
+export const make = (options: Omit<Account, "charge" | "limited">): Account => {
+  const { budgets, parent, session } = options
   let charged = session.state().spent
   return {
     ...options,
+    limited: !isEmpty(budgets.turn) || !isEmpty(budgets.session) || parent?.limited === true,
     charge: parent === undefined ? Effect.void : Effect.suspend(() => {
       const { spent } = session.state()
       if (spent === charged) return parent.charge
@@ -76,14 +79,16 @@ const isNothing = ({ calls, cost, usage }: Budget.Spent): boolean =>
 
 interface Held {
   readonly account: Account
+  /** It is not that of a session above. */
+  readonly own: boolean
   readonly scope: "turn" | "session"
   readonly budget: Budget.Budget
   readonly spent: Budget.Spent
 }
 
 /** Every budget that this account spends from, with what was spent of it by the records. */
-const held = (account: Account | undefined, own = true): ReadonlyArray<Held & { readonly own: boolean }> => {
-  if (account === undefined) return []
+const held = (account: Account | undefined, own = true): ReadonlyArray<Held> => {
+  if (account === undefined || !account.limited) return []
   const { open, spent } = account.session.state()
   const { session, turn } = account.budgets
   return [
@@ -106,6 +111,9 @@ const isEmpty = ({ calls, cost, time, tokens }: Budget.Budget): boolean =>
  * @category combinators
  */
 export const reached = (account: Account, before: "request" | "calls"): Effect.Effect<Reached | undefined> =>
+  account.limited ? firstReached(account, before) : Effect.succeed(undefined)
+
+const firstReached = (account: Account, before: "request" | "calls"): Effect.Effect<Reached | undefined> =>
   Effect.gen(function*() {
     for (const { account: holder, budget, own, scope, spent } of held(account)) {
       const { calls: _, ...words } = budget
@@ -181,6 +189,9 @@ export const callsLeft = (account: Account): { readonly calls: number; readonly 
  * @category combinators
  */
 export const timeLeft = (account: Account): Effect.Effect<number> =>
+  account.limited ? leastTime(account) : Effect.succeed(Infinity)
+
+const leastTime = (account: Account): Effect.Effect<number> =>
   Effect.gen(function*() {
     let left = Infinity
     for (const { account: holder, budget, spent } of held(account)) {

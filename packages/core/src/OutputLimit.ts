@@ -167,6 +167,7 @@ const marker = (originalBytes: number, hint: string | undefined, maxBytes: numbe
  * character. `keep` says what stays: the beginning, or beginning and end in equal parts. A marker stands where something
  * is missing; it is part of the budget and says the original size and the `hint`, which should tell how to ask for less. A
  * budget too small for that gets a shorter marker, or none and the beginning only. A text that fits is returned as it is.
+ * `lostBytes` had been taken out of the text before, and count as original.
  *
  * @since 0.1.0
  * @category combinators
@@ -175,10 +176,12 @@ export const truncate = (text: string, options: {
   readonly maxBytes: number
   readonly keep: "head" | "head-and-tail"
   readonly hint?: string
+  readonly lostBytes?: number
 }): { readonly text: string; readonly truncated: boolean; readonly originalBytes: number } => {
   const maxBytes = Math.max(0, Math.floor(options.maxBytes))
-  const originalBytes = byteLength(text)
-  if (originalBytes <= maxBytes) {
+  const bytes = byteLength(text)
+  const originalBytes = bytes + (options.lostBytes ?? 0)
+  if (bytes <= maxBytes) {
     return { text, truncated: false, originalBytes }
   }
   const note = marker(originalBytes, options.hint, maxBytes)

@@ -64,25 +64,40 @@ type Succeeded = Extract<Outcome, { readonly _tag: "Succeeded" }>
 const succeeded = (outcome: Succeeded, options: Options): Effect.Effect<Outcome> =>
   Effect.gen(function*() {
     const { limits, redactor, tool } = options
-    const clean = yield* Effect.forEach(outcome.content, (part) => cleanedPart(part, options))
-    const text = clean.flatMap((part) => part.type === "text" ? [part.text] : [])
     const rest = "structured" in outcome ? structured(redactor.redactJson(outcome.structured), limits) : {}
-    if (tool.outputCut === "self-limited" || bytesOf(text) <= options.capacity) {
-      return { _tag: "Succeeded", content: clean, ...rest }
+    const clean = yield* Effect.forEach(outcome.content, (part) => cleanedPart(part, options))
+    const texts = clean.flatMap((part) => "lost" in part ? [part] : [])
+    const fits = texts.reduce((sum, { text }) => sum + OutputLimit.byteLength(text), 0) <= options.capacity
+    if (tool.outputCut === "self-limited" || fits) {
+      return {
+        _tag: "Succeeded",
+        content: clean.map((part) => "lost" in part ? Content.text(part.text) : part),
+        ...rest
+      }
     }
-    const short = yield* cut(text.join("\n"), tool.outputCut, options)
+    const all = {
+      text: texts.map(({ text }) => text).join("\n"),
+      lost: texts.reduce((sum, { lost }) => sum + lost, 0)
+    }
+    const short = yield* cut(all, tool.outputCut, options)
     return {
       _tag: "Succeeded",
-      content: [Content.text(short), ...clean.filter((part) => part.type !== "text")],
+      content: [Content.text(short), ...clean.flatMap((part) => "lost" in part ? [] : [part])],
       ...rest
     }
   })
 
-const cleanedPart = (part: Content.ContentPart, options: Options): Effect.Effect<Content.ContentPart> =>
-  part.type === "text" ? Effect.map(cleaned(part.text, options), Content.text) : Effect.succeed(part)
+/** A text that may be shown, and how many bytes of it are gone, because it was longer than anybody would read. */
+interface Cleaned {
+  readonly text: string
+  readonly lost: number
+}
 
-const bytesOf = (texts: ReadonlyArray<string>): number =>
-  texts.reduce((sum, text) => sum + OutputLimit.byteLength(text), 0)
+const cleanedPart = (
+  part: Content.ContentPart,
+  options: Options
+): Effect.Effect<Cleaned | Exclude<Content.ContentPart, Content.TextPart>> =>
+  part.type === "text" ? cleaned(part.text, options) : Effect.succeed(part)
 
 /** A value goes into the journal only if it is JSON and no longer than what a model may get to see. */
 const structured = (value: unknown, limits: LimitValues): { readonly structured?: unknown } => {
@@ -97,27 +112,24 @@ const toJson = Option.liftThrowable((value: unknown): string | undefined => JSON
 const failed = (outcome: Exclude<Outcome, Succeeded>, options: Options): Effect.Effect<Outcome> =>
   Effect.gen(function*() {
     const { failure } = outcome
-    const message = ToolFailure.isJsonObject(failure.message)
-      ? options.redactor.redact(failure.message)
+    const said = ToolFailure.isJsonObject(failure.message)
+      ? { text: options.redactor.redact(failure.message), lost: 0 }
       : yield* cleaned(failure.message, { ...options, tool: { ...options.tool, verbatim: false } })
-    const fits = OutputLimit.byteLength(message) <= options.capacity
+    const fits = OutputLimit.byteLength(said.text) <= options.capacity
     return {
       ...outcome,
-      failure: { ...failure, message: fits ? message : yield* cut(message, "head-and-tail", options) }
+      failure: { ...failure, message: fits ? said.text : yield* cut(said, "head-and-tail", options) }
     }
   })
 
-const cleaned = (text: string, { limits, redactor, tool }: Options): Effect.Effect<string> => {
-  if (text.length > pieceLength) {
-    return text.length <= limits.maxStoredOutputBytes * cleanedShare
-      ? piecewise(text, redactor, tool.verbatim)
-      : piecewise(
-        OutputLimit.truncate(text, { maxBytes: limits.maxStoredOutputBytes, keep: "head-and-tail" }).text,
-        redactor,
-        tool.verbatim
-      )
+const cleaned = (text: string, { limits, redactor, tool }: Options): Effect.Effect<Cleaned> => {
+  if (text.length <= pieceLength) {
+    return Effect.succeed({ text: redactor.redact(tool.verbatim ? text : Sanitiser.sanitise(text).text), lost: 0 })
   }
-  return Effect.succeed(redactor.redact(tool.verbatim ? text : Sanitiser.sanitise(text).text))
+  const maxBytes = limits.maxStoredOutputBytes * cleanedShare
+  const kept = OutputLimit.truncate(text, { maxBytes, keep: "head-and-tail" })
+  const lost = kept.originalBytes - (kept.truncated ? maxBytes : kept.originalBytes)
+  return Effect.map(piecewise(kept.text, redactor, tool.verbatim), (text) => ({ text, lost }))
 }
 
 const piecewise = (text: string, redactor: Redactor, verbatim: boolean): Effect.Effect<string> =>
@@ -145,12 +157,16 @@ const piecewise = (text: string, redactor: Redactor, verbatim: boolean): Effect.
     return done.join("")
   })
 
-const cut = (text: string, keep: "head" | "head-and-tail", options: Options): Effect.Effect<string> => {
+const cut = ({ lost, text }: Cleaned, keep: "head" | "head-and-tail", options: Options): Effect.Effect<string> => {
   const { limits, outputs, ref, session } = options
   const handle = OutputStore.handleOf(ref)
-  const kept = OutputLimit.truncate(text, { maxBytes: limits.maxStoredOutputBytes, keep: "head-and-tail" })
+  const kept = OutputLimit.truncate(text, {
+    maxBytes: limits.maxStoredOutputBytes,
+    keep: "head-and-tail",
+    lostBytes: lost
+  })
   const short = (hint: string) =>
-    OutputLimit.truncate(text, { maxBytes: Math.max(leastBytes, options.capacity), keep, hint }).text
+    OutputLimit.truncate(text, { maxBytes: Math.max(leastBytes, options.capacity), keep, hint, lostBytes: lost }).text
   const more = `to see more call read_file with ${JSON.stringify({ path: handle, start_line: 1, end_line: 200 })}`
   return outputs.put({ session, handle, text: kept.text }).pipe(
     Effect.match({
