@@ -225,10 +225,8 @@ const turn = <R>(
     )
   })
 
-const howToSupply = (_: string, positions: ReadonlyArray<number>): string =>
-  `Give what ${positions.length === 1 ? "it" : "they"} would have printed: ${
-    positions.map((position) => `::tool ${position} RESULT`).join(", ")
-  }`
+const howToSupply: typeof Waiting.howToSupply = (_, positions, missing = positions) =>
+  `Give what the model waits for: ${missing.map((position) => `::tool ${position} RESULT`).join(", ")}`
 
 /** What a turn that just ended waits for. */
 const told = ({ session }: Here) =>

@@ -185,10 +185,10 @@ const readFlag = (options: {
       `"${name}" takes one of ${choices.join(", ")}, not "${value}".${didYouMean(value, choices)} ${help}`
     )
   }
-  if (flag.accepts === "integer" && !/^[+-]?\d+$/.test(value)) {
+  if (["integer", "seconds"].includes(flag.accepts) && !/^[+-]?\d+$/.test(value)) {
     return Either.left(`"${name}" takes a whole number, not "${value}". ${help}`)
   }
-  if (flag.accepts === "float" && !/^[+-]?\d+(\.\d+)?$/.test(value)) {
+  if (["float", "dollars"].includes(flag.accepts) && !/^[+-]?\d+(\.\d+)?$/.test(value)) {
     return Either.left(`"${name}" takes a number, not "${value}". ${help}`)
   }
   return Either.right([flag, value])

@@ -62,7 +62,7 @@ const show = (turn: Replay.ReplayedTurn, end: number) =>
     const said = Reading.clean(Content.toText(turn.message)).split("\n")
     yield* Effect.forEach(said, (line, index) => screen.note(`${index === 0 ? "›" : " "} ${line}`))
     for (const event of turn.events) {
-      yield* screen.show(withoutAsker(event), event._tag === "Final" ? end : turn.at)
+      yield* screen.showAt({ event: withoutAsker(event), at: event._tag === "Final" ? end : turn.at })
       if (event._tag === "ApprovalAnswered") yield* screen.note(`→ ${event.by}: ${Decisions.toText(event.decision)}`)
     }
     if (turn.events.at(-1)?._tag !== "Final") yield* screen.note("✗ The program was cut off here.")

@@ -37,8 +37,8 @@ export interface ScreenOptions {
 }
 
 /**
- * Shows a turn. `show` takes its events in order, `Final` last, also of a turn that was cancelled; `at` is when it happened,
- * in milliseconds since the epoch (default: now). `note` is a line of the
+ * Shows a turn. `show` takes its events in order, `Final` last, also of a turn that was cancelled; `showAt`
+ * those that happened before, `at` in milliseconds since the epoch. `note` is a line of the
  * program's own. `exclusive` gives the terminal to somebody else, once everything up to the question about `after` is
  * shown; the time until it comes back counts as waiting. `origin` says which model is at work.
  *
@@ -46,7 +46,8 @@ export interface ScreenOptions {
  * @category services
  */
 export class Screen extends Context.Tag("@capstan/cli/Screen")<Screen, {
-  readonly show: (event: Event, at?: number) => Effect.Effect<void>
+  readonly show: (event: Event) => Effect.Effect<void>
+  readonly showAt: (options: { readonly event: Event; readonly at: number }) => Effect.Effect<void>
   readonly note: (text: string) => Effect.Effect<void>
   readonly exclusive: <A, E, R>(options: {
     readonly after?: CallRef
@@ -82,16 +83,18 @@ export const make = (options: ScreenOptions): Effect.Effect<Screen["Type"], neve
       state = next
       return output.put(() => state, lines)
     }
+    const showAt: Screen["Type"]["showAt"] = ({ at, event }) =>
+      Effect.suspend(() => {
+        if (event._tag === "ApprovalAsked") asked = event.questions.map(({ ref }) => keyOf(ref))[0]
+        if (event._tag === "ApprovalAnswered") asked = undefined
+        const begins = state.startedAt === undefined
+        const put = apply(screenState.step(state, event, settings, at))
+        if (event._tag === "Final") return Effect.zipRight(put, output.end)
+        return begins ? Effect.zipRight(output.begin, put) : put
+      })
     return Screen.of({
-      show: (event, at) =>
-        Effect.flatMap(at === undefined ? Clock.currentTimeMillis : Effect.succeed(at), (now) => {
-          if (event._tag === "ApprovalAsked") asked = event.questions.map(({ ref }) => keyOf(ref))[0]
-          if (event._tag === "ApprovalAnswered") asked = undefined
-          const begins = state.startedAt === undefined
-          const put = apply(screenState.step(state, event, settings, now))
-          if (event._tag === "Final") return Effect.zipRight(put, output.end)
-          return begins ? Effect.zipRight(output.begin, put) : put
-        }),
+      show: (event) => Effect.flatMap(Clock.currentTimeMillis, (at) => showAt({ event, at })),
+      showAt,
       note: (text) =>
         Effect.suspend(() => apply(screenState.say(state, [noted(textFlow.oneLine(text, options.redactor))]))),
       exclusive: ({ after, use }) =>

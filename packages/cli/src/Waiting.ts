@@ -13,6 +13,7 @@ import type { TurnResult } from "@capstan/core/TurnResult"
 import * as Effect from "effect/Effect"
 import * as Approvals from "./Approvals.js"
 import * as CommandError from "./CommandError.js"
+import { plural } from "./internal/callLines.js"
 import * as Pending from "./Pending.js"
 import type { Renderer } from "./Renderer.js"
 import type * as Session from "./Session.js"
@@ -45,7 +46,7 @@ export const goOn = (options: {
   readonly results: ReadonlyArray<Given>
   readonly renderer: Renderer
   /** What to do about calls that have no result. */
-  readonly hint?: (session: string, positions: ReadonlyArray<number>) => string
+  readonly hint?: typeof howToSupply
 }): Effect.Effect<
   TurnResult,
   CommandError.CommandError | RunError,
@@ -55,6 +56,7 @@ export const goOn = (options: {
     const { renderer, results, session, workspace } = options
     const pending = yield* Pending.of(session)
     if (pending === undefined) return yield* CommandError.usage(`Session ${session} waits for nothing.`)
+    yield* Effect.forEach(pending.calls, ({ call, ref }) => renderer.show(Event.CallReceived({ ref, call })))
     if (pending.questions.length === 0) {
       const supplied = yield* resultsOf(options, pending.calls)
       return yield* Turns.supply({ session, workspace, results: supplied }, renderer)
@@ -100,23 +102,24 @@ const unanswered = (session: string, questions: ReadonlyArray<Approval.Question>
  * @category combinators
  */
 export const howToAnswer = (session: string, questions: number): string =>
-  `Session ${session} waits for ${questions === 1 ? "an approval" : `${questions} approvals`}. `
+  `Session ${session} waits for ${plural(questions, "approval")}. `
   + `See "capstan approvals", answer with "capstan approvals approve ${session}" or "capstan approvals deny ${session}", `
   + `then "capstan resume ${session}".`
 
 /**
- * What to do about a turn that waits for results.
+ * What to do about a turn that waits for results; `missing` are the positions that have none yet.
  *
  * @since 0.1.0
  * @category combinators
  */
-export const howToSupply = (session: string, positions: ReadonlyArray<number>): string =>
-  `Session ${session} waits for ${
-    positions.length === 1 ? "the result of a call" : `the results of ${positions.length} calls`
-  }. `
-  + `Give ${positions.length === 1 ? "it" : "them"} with: capstan resume ${session} ${
-    positions.map((position) => `--result ${position}=TEXT`).join(" ")
-  }`
+export const howToSupply = (
+  session: string,
+  positions: ReadonlyArray<number>,
+  missing: ReadonlyArray<number> = positions
+): string =>
+  `Session ${session} waits for ${plural(positions.length, "result")}${
+    missing.length < positions.length ? `, all at once; missing: ${missing.join(", ")}` : ""
+  }. Go on with: capstan resume ${session} ${positions.map((position) => `--result ${position}=TEXT`).join(" ")}`
 
 type Calls = Pending.Pending["calls"]
 
@@ -149,5 +152,5 @@ const resultsOf = ({ hint = howToSupply, results, session }: Parameters<typeof g
     const missing = positions.filter((position) => !given.has(position))
     return missing.length === 0
       ? [...given].map(([position, content]) => ({ position, content }))
-      : yield* new CommandError.CommandError({ code: 3, tag: "awaiting", message: hint(session, missing) })
+      : yield* new CommandError.CommandError({ code: 3, tag: "awaiting", message: hint(session, positions, missing) })
   })

@@ -17,6 +17,8 @@ describe("a line of the chat", () => {
     assert.deepStrictEqual(parse("::model openai/x y"), { _tag: "Model", id: "openai/x y" })
     assert.deepStrictEqual(parse("::approve deny"), { _tag: "Approve", mode: "deny" })
     assert.deepStrictEqual(parse("::trust"), { _tag: "Trust", level: undefined })
+    assert.deepStrictEqual(parse("::tool"), { _tag: "Tool", given: undefined })
+    assert.deepStrictEqual(parse("::tool 0 two\nlines"), { _tag: "Tool", given: { call: "0", text: "two\nlines" } })
     for (const { name } of commands) assert.notStrictEqual(parse(name)._tag, "Wrong", name)
   })
 
@@ -33,6 +35,10 @@ describe("a line of the chat", () => {
     assert.deepStrictEqual(parse("::approve yes"), {
       _tag: "Wrong",
       message: "::approve takes one of auto, prompt, deny."
+    })
+    assert.deepStrictEqual(parse("::tool 0"), {
+      _tag: "Wrong",
+      message: "::tool takes a call (its position or id) and its result."
     })
     assert.deepStrictEqual(parse("::trust me"), {
       _tag: "Wrong",

@@ -17,6 +17,16 @@ describe("CommandLine", () => {
       "a task"
     ])
     expect(read("run", "--model=openai/x", "-")).toEqual(["run", "--model", "openai/x", "--", "-"])
+    expect(read("approvals", "approve", "01ABC", "0", "--json", "2")).toEqual([
+      "approvals",
+      "approve",
+      "--json",
+      "--",
+      "01ABC",
+      "0",
+      "2"
+    ])
+    expect(read("audit", "--all")).toEqual(["audit", "--all"])
     expect(read("tools", "show", "--json", "read_file")).toEqual(["tools", "show", "--json", "--", "read_file"])
   })
 
@@ -58,6 +68,22 @@ describe("CommandLine", () => {
     [
       ["run", "x", "--max-iterations=many"],
       "\"--max-iterations\" takes a whole number, not \"many\". See \"capstan run --help\"."
+    ],
+    [
+      ["run", "x", "--wait", "long"],
+      "\"--wait\" takes a whole number, not \"long\". See \"capstan run --help\"."
+    ],
+    [
+      ["run", "x", "--budget-cost", "cheap"],
+      "\"--budget-cost\" takes a number, not \"cheap\". See \"capstan run --help\"."
+    ],
+    [
+      ["approvals", "aprove"],
+      "Unknown command \"aprove\". Did you mean \"approve\"? See \"capstan approvals --help\"."
+    ],
+    [
+      ["audit", "export", "x"],
+      "\"capstan audit export\" takes no argument, but got \"x\". See \"capstan audit export --help\"."
     ],
     [["tools", "lst"], "Unknown command \"lst\". Did you mean \"list\"? See \"capstan tools --help\"."]
   ])("%j is a mistake", (words, message) => {

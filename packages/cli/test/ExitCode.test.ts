@@ -1,3 +1,4 @@
+import * as Budget from "@capstan/core/Budget"
 import { JournalError, LeaseError } from "@capstan/core/Journal"
 import { ModelError } from "@capstan/core/ModelProvider"
 import type { Outcome } from "@capstan/core/Outcome"
@@ -28,6 +29,7 @@ const turn = (end: TurnResult["end"], ...outcomes: ReadonlyArray<Outcome>): Turn
   pending: [],
   usage: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, reasoning: 0 },
   cost: null,
+  spent: Budget.nothing,
   end,
   reason: null
 })

@@ -37,7 +37,23 @@ describe("capstan", () => {
       const at = yield* folders
       const version = yield* run(at, ["--version"])
       expect(version).toMatchObject({ code: 0, stdout: "0.1.0\n", stderr: "" })
-      const commands = [[], ["run"], ["resume"], ["sessions"], ["show"], ["doctor"], ["tools"], ["tools", "show"]]
+      const commands = [
+        [],
+        ["run"],
+        ["resume"],
+        ["sessions"],
+        ["show"],
+        ["doctor"],
+        ["tools"],
+        ["tools", "show"],
+        [
+          "approvals"
+        ],
+        ["approvals", "deny"],
+        ["audit"],
+        ["audit", "verify"],
+        ["replay"]
+      ]
       const helps = yield* Effect.forEach(commands, (words) => run(at, [...words, "--help"]), { concurrency: 3 })
       helps.forEach(({ code, stderr, stdout }, i) => {
         expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
@@ -75,6 +91,24 @@ describe("capstan", () => {
     [["resume"], /There is no session of .* yet\. Start one with: capstan run/],
     [["show", "01ABCDEF"], /There is no session 01ABCDEF\. See "capstan sessions --all"/],
     [["show", "01"], /"01" is too short: give at least 4 characters/],
+    [["run", "x", "--ask", "terminal"], /--ask terminal needs a terminal.* Use --ask queue/],
+    [["run", "x", "--wait", "1"], /--wait is for --ask queue/],
+    [["run", "x", "--ask", "queue", "--wait", "-1"], /--wait takes a whole number from 0 on/],
+    [["run", "x", "--ask", "queue", "--wait", "1", "--approval-timeout", "1"], /--wait and --approval-timeout exclude/],
+    [["run", "x", "--ask", "everybody"], /"--ask" takes one of terminal, queue, nobody/],
+    [["run", "x", "--dry-run", "--yes"], /--dry-run and --yes exclude each other/],
+    [["run", "x", "--budget-time", "0"], /--budget-time takes a whole number from 1 on/],
+    [["run", "x", "--budget-cost", "0"], /--budget-cost takes an amount of dollars above 0/],
+    [["chat", "--budget-tokens", "0"], /--budget-tokens takes a whole number from 1 on/],
+    [["resume", "--rerun", "--discard"], /--rerun and --discard exclude each other/],
+    [["resume", "--result", "no"], /--result takes POSITION=TEXT or POSITION=@FILE, not "no"/],
+    [["resume", "--result", "0=@none.txt"], /The file none\.txt of --result cannot be read/],
+    [["approvals", "approve"], /Missing argument <session>/],
+    [["approvals", "deny", "last"], /There is no session of .* yet/],
+    [["approvals", "revoke", "none"], /There is no permission none\. See "capstan approvals permissions --all"/],
+    [["audit", "verify", "none.jsonl"], /none\.jsonl cannot be read/],
+    [["audit", "--session", "01ABCDEF"], /There is no session 01ABCDEF/],
+    [["replay"], /There is no session of .* yet/],
     [["tools", "show", "raed_file"], /No tool is called "raed_file"\. Did you mean "read_file"\?/]
   ])("%j is wrong use", ([args, message]) =>
     Effect.gen(function*() {

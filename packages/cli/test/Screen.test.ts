@@ -96,6 +96,13 @@ describe("plain", () => {
       assert.strictEqual(stdout(), "I look at the file.\nAll is well.\n")
     }))
 
+  it.effect("shows the diff of an edit that nobody was asked about", () =>
+    Effect.gen(function*() {
+      const edit = toolStarted(0, "edit_file", "Edit a", "--- a\n+++ a\n@@ -1,1 +1,1 @@\n-one\n+two\n")
+      const { stderr } = yield* shown([edit, finished(0, "edit_file", succeeded), final()])
+      assert.include(stderr(), "  │ -one\n  │ +two\n")
+    }))
+
   it.effect("prints the answer only where it shall be quiet", () =>
     Effect.gen(function*() {
       const { stderr, stdout } = yield* shown(task, { quiet: true })
@@ -157,8 +164,8 @@ describe("plain", () => {
         iteration(),
         final({ end: "awaiting", pending: [{ ref: ref(0), call }] })
       ])
-      assert.include(stderr(), "○ get_weather {\"city\":\"Ulm\"} waits for its result\n")
-      assert.include(stderr(), "Waiting for an answer.\n")
+      assert.include(stderr(), "○ get_weather {\"city\":\"Ulm\"} waits\n")
+      assert.include(stderr(), "Waiting for somebody.\n")
     }))
 
   it.effect("shows thinking and repairs when asked to say more", () =>

@@ -246,7 +246,7 @@ describe("what a model wrote", () => {
       assert.include(text, "ls <U+202E>gnp.exe<U+001B>[2Jx")
     }))
 
-  it.effect("is no list entry if it chains, hides something or holds a secret", () =>
+  it.effect("is no list entry if it stands for more, hides something or holds a secret", () =>
     Effect.gen(function*() {
       const offered = (command: string) =>
         Effect.map(
@@ -254,12 +254,18 @@ describe("what a model wrote", () => {
           ({ text }) => text.includes("always…")
         )
       assert.isTrue(yield* offered("npm test"))
+      const star = yield* asked([question(0, { arguments: { command: "grep \"a*\" b; ls" } })], [key("a"), key("s")])
+      assert.deepStrictEqual(
+        star.decision,
+        answers([0, { _tag: "Always", entry: "run_command(grep 'a*' b ; ls)", scope: "session" }])
+      )
+      const file = question(0, { tool: "write_file", arguments: { path: "a*/b.txt" } })
+      assert.notInclude((yield* asked([file], [key("y")])).text, "always…")
       for (
         const command of [
-          "npm test; rm x",
-          "a && b",
           "rm *",
-          "ls\nrm x",
+          "echo $HOME",
+          "ls > list",
           "l\u202es",
           `echo ghp_${"a1B2c3D4".repeat(5)}`
         ]

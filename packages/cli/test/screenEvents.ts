@@ -1,5 +1,6 @@
 /** Events for tests of the screen. */
 import type { Question } from "@capstan/core/Approval"
+import * as Budget from "@capstan/core/Budget"
 import { Event } from "@capstan/core/Event"
 import type { Outcome } from "@capstan/core/Outcome"
 import type { CallRef } from "@capstan/core/ToolCall"
@@ -30,8 +31,8 @@ export const denied = (reason: string | null): Outcome => ({
   failure: ToolFailure.permission({ kind: "denied", message: "The user denied this call." })
 })
 
-export const toolStarted = (position: number, tool: string, summary: string) =>
-  Event.ToolStarted({ ref: ref(position), tool, summary })
+export const toolStarted = (position: number, tool: string, summary: string, preview: string | null = null) =>
+  Event.ToolStarted({ ref: ref(position), tool, summary, preview })
 
 export const output = (position: number, text: string, stream: "stdout" | "stderr" = "stdout") =>
   Event.ToolOutput({ ref: ref(position), chunk: { stream, text } })
@@ -63,6 +64,7 @@ const result = (options: Partial<TurnResult> = {}): TurnResult => ({
   pending: [],
   usage: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, reasoning: 0 },
   cost: null,
+  spent: Budget.nothing,
   end: "answered",
   reason: null,
   ...options

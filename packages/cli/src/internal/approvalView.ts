@@ -5,6 +5,7 @@
 import type { Question } from "@capstan/core/Approval"
 import type { Risk } from "@capstan/core/Assessment"
 import * as Sanitiser from "@capstan/core/Sanitiser"
+import * as CommandPolicy from "@capstan/tools/CommandPolicy"
 import * as Diff from "../Diff.js"
 import { count } from "./callLines.js"
 import { type Line, lineWidth, render, span, type Style, wrap } from "./styledLine.js"
@@ -149,27 +150,28 @@ export const choices = (all: ReadonlyArray<Choice>, columns: number): string => 
 /** A line of the program's own. */
 export const said = (text: string, style: Style, columns: number): string => laidOut([[span(text, style)]], columns)
 
-const shellOperators = /[;&|<>$`(){}\\*?[\]~!\n]/
-
 /**
  * The narrowest list entry that covers the call again: the very command, the tool within the folder of the path, or the tool.
- * Undefined: none would (a chain of commands), or it could not be shown as it is.
+ * Undefined: none stands for it and nothing else, or it could not be shown as it is.
  */
 export const entryOf = (question: Question): string | undefined => {
   if (question.mustAsk) return undefined
   const { command, path } = question.arguments
-  const entry = typeof command === "string"
-    ? shellOperators.test(command) ? undefined : `${question.tool}(${command.trim()})`
+  const pattern = typeof command === "string"
+    ? CommandPolicy.exactly(command)
     : typeof path === "string"
-    ? `${question.tool}(${folderPattern(path)})`
-    : question.tool
-  return entry === undefined || entry.includes("\n") || Sanitiser.escapeInvisible(entry) !== entry
-      || Sanitiser.lookAlikes(entry).length > 0
+    ? folderPattern(path)
+    : ""
+  if (pattern === undefined) return undefined
+  const entry = pattern === "" ? question.tool : `${question.tool}(${pattern})`
+  return entry.includes("\n") || Sanitiser.escapeInvisible(entry) !== entry || Sanitiser.lookAlikes(entry).length > 0
     ? undefined
     : entry
 }
 
-const folderPattern = (path: string): string => {
+/** Lists know no way to write a star or a question mark that stands for itself. */
+const folderPattern = (path: string): string | undefined => {
   const slash = path.lastIndexOf("/")
-  return slash <= 0 || path.slice(0, slash).split("/").includes("..") ? path : `${path.slice(0, slash)}/**`
+  const pattern = slash <= 0 || path.slice(0, slash).split("/").includes("..") ? path : `${path.slice(0, slash)}/**`
+  return /[*?]/.test(path) ? undefined : pattern
 }

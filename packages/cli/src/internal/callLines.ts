@@ -15,6 +15,8 @@ export interface CallView {
   readonly tool: string
   readonly summary: string
   readonly preview: string | null
+  /** Somebody has seen the preview with the question. */
+  readonly isSeen: boolean
   readonly startedAt: number | undefined
   readonly stdout: textFlow.TextFlow
   readonly stderr: textFlow.TextFlow
@@ -123,7 +125,7 @@ export const settled = (call: CallView, redactor: Redactor): ReadonlyArray<Line>
   const rest = more.filter((line) => line.trim() !== "").slice(0, tails.bad).map((line): Line => [gutter, span(line)])
   return [
     title,
-    ...(isGood && call.preview !== null ? diffOf(call.preview) : []),
+    ...(isGood && call.preview !== null && !call.isSeen ? diffOf(call.preview) : []),
     ...tail(call, [], isGood ? tails.good : tails.bad),
     ...(call.printed > 0 ? [] : rest)
   ]
@@ -131,7 +133,7 @@ export const settled = (call: CallView, redactor: Redactor): ReadonlyArray<Line>
 
 const endings: { readonly [End in Exclude<TurnResult["end"], "answered">]: string } = {
   iterations: "Stopped: too many steps for one message",
-  budget: "Stopped: the budget is used up",
+  budget: "Stopped",
   loop: "Stopped: the same call again and again",
   refused: "The model refused",
   cancelled: "Cancelled",

@@ -133,6 +133,7 @@ const newCall = (ref: CallRef, tool: string): CallView => ({
   tool,
   summary: "",
   preview: null,
+  isSeen: false,
   startedAt: undefined,
   stdout: textFlow.empty,
   stderr: textFlow.empty,
@@ -282,12 +283,13 @@ export const step = (before: ScreenState, event: Event, settings: Settings, now:
           update(next, ref, tool, (call) => ({ ...call, tool, summary: line(summary), preview })), state)
       ),
     ApprovalAnswered: ({ by }) =>
-      only(by === asked ? { ...state, calls: state.calls.map((call) => ({ ...call, preview: null })) } : state),
-    ToolStarted: ({ ref, summary, tool }) =>
+      only(by === asked ? { ...state, calls: state.calls.map((call) => ({ ...call, isSeen: true })) } : state),
+    ToolStarted: ({ preview, ref, summary, tool }) =>
       only(update({ ...state, activity: undefined }, ref, tool, (call) => ({
         ...call,
         tool,
         summary: line(summary),
+        preview: preview ?? call.preview,
         startedAt: now
       }))),
     ToolOutput: ({ chunk, ref }) =>
