@@ -72,7 +72,7 @@ export const take = (
   return failure === undefined
     ? Either.right({
       starts: [...starts, { at: now, safety: use.safety }],
-      written: used.written + use.writes
+      written: used.written + Math.max(0, use.writes)
     })
     : Either.left(failure)
 }

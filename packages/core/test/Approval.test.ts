@@ -2,7 +2,20 @@ import { Approval, ApprovalPolicy } from "@capstan/core"
 import { ScriptedApproval } from "@capstan/testing"
 import { describe, expect, it } from "@effect/vitest"
 import { Context, Effect, FastCheck, Fiber, Layer, TestClock } from "effect"
-import { calls, done, question, ran, recordOf, records, run, secret, session, tags, world } from "./approvalWorld.js"
+import {
+  calls,
+  done,
+  places,
+  question,
+  ran,
+  recordOf,
+  records,
+  run,
+  secret,
+  session,
+  tags,
+  world
+} from "./approvalWorld.js"
 
 describe("a question", () => {
   it.effect("holds the call, who asks, the whole detail, a preview, the risk and what would allow exactly this", () =>
@@ -38,6 +51,28 @@ describe("a question", () => {
         calls(["shell", { command: "npm test" }], ["shell", { command: "ls *" }], ["shell", { command: "rm a" }]),
         done
       ],
+      approvals: [ScriptedApproval.denyAll()]
+    }))))
+
+  it.effect("says on whose behalf a sub-session asks", () =>
+    Effect.gen(function*() {
+      yield* run()
+      expect(yield* question).toMatchObject({ tool: "put", origin: "scripted-model, on behalf of the session s" })
+    }).pipe(Effect.provide(world({
+      model: [calls(["send", {}]), calls(["put", { path: "a" }]), done, done],
+      approvals: [ScriptedApproval.approve]
+    }))))
+
+  it.effect("names the tool that was taken for what the model wrote, which the plan records", () =>
+    Effect.gen(function*() {
+      yield* run()
+      expect((yield* question).tool).toBe("put")
+      expect((yield* recordOf("Planned"))[0]?.corrected).toEqual([{ position: 0, tool: "put" }, {
+        position: 2,
+        tool: "breaking"
+      }])
+    }).pipe(Effect.provide(world({
+      model: [calls(["PUT", { path: "a" }], ["put", { path: "b" }], ["fragile", { wrong: 1 }], ["nothing", {}]), done],
       approvals: [ScriptedApproval.denyAll()]
     }))))
 
@@ -179,23 +214,42 @@ describe("what fails on the way to an answer is a denial", () => {
       expect(ran).toEqual([])
     }))
 
-  it.effect("of a tool's own look at the call", () =>
-    Effect.gen(function*() {
-      const fiber = yield* Effect.fork(run())
-      yield* TestClock.adjust("1 minute")
-      const result = yield* Fiber.join(fiber)
-      expect(result.calls.map(({ outcome }) => outcome)).toMatchObject([
-        ...["assess", "preview", "hangs"].map(() => ({ _tag: "Refused", failure: { details: { kind: "denied" } } })),
-        { _tag: "Succeeded" }
-      ])
-      expect(yield* ScriptedApproval.requests).toEqual([])
-      expect(ran).toEqual(["breaking"])
-    }).pipe(Effect.provide(world({
-      model: [
-        calls(...["assess", "preview", "hangs", "nowhere"].map((where) => ["breaking", { where }] as const)),
-        done
-      ]
-    }))))
+  it.effect.prop(
+    "of whatever a tool or an answer does before the call runs",
+    {
+      where: FastCheck.array(FastCheck.constantFrom(...places), { minLength: 1, maxLength: 6 }),
+      answer: FastCheck.constantFrom(
+        ScriptedApproval.fail("nobody"),
+        ScriptedApproval.decide(() => Effect.die("a bug")),
+        ScriptedApproval.decide(() => {
+          throw new Error("not even an effect")
+        })
+      )
+    },
+    ({ answer, where }) =>
+      Effect.gen(function*() {
+        const fiber = yield* Effect.fork(run())
+        yield* TestClock.adjust("10 minutes")
+        const result = yield* Fiber.join(fiber)
+        expect(result.end).toBe("answered")
+        expect(result.calls.map(({ outcome }) => outcome._tag === "Refused" && outcome.failure._tag)).toEqual(
+          where.map(() => "Permission")
+        )
+        expect(ran).toEqual([])
+        yield* Effect.exit(run())
+        expect(ran).toEqual([])
+      }).pipe(Effect.provide(world({
+        model: [
+          calls(...where.map((where) => ["breaking", { where }] as const)),
+          done,
+          calls(["breaking", { where: "nowhere" }]),
+          done
+        ],
+        policy: { allowlist: ["breaking(x)"], denylist: ["breaking(y)"] },
+        approvals: [answer]
+      }))),
+    { fastCheck: { numRuns: 20 } }
+  )
 })
 
 describe("withTimeout", () => {

@@ -65,6 +65,8 @@ describe("RateLimit", () => {
       message: "This would write 41 bytes; the session may write 40 more.",
       details: { limit: "bytes_written", value: 100 }
     })
+    expect(Either.getOrThrow(take([], "side-effect", 0, -50, 60)).written).toBe(60)
+    expect(failureOf(take([], "side-effect", 0, Number.NaN, 60))).toMatchObject({ _tag: "Limit" })
     expect(failureOf(take([], "side-effect", 0, 1, 200))).toMatchObject({ message: expect.stringMatching(/may write 0 more/) })
   })
 

@@ -346,7 +346,10 @@ describe("an answer that a crash comes between", () => {
             assert.deepStrictEqual(yield* stored, [])
             assert.strictEqual((yield* decided).length, 1)
           }
-          if (started) assert.strictEqual(result._tag, "Left")
+          if (started) {
+            assert(result._tag === "Left")
+            if (result.left._tag === "UnfinishedError") assert.strictEqual(result.left.reason, "crashed")
+          }
         }).pipe(Effect.provide(attempt([], store.take)))
       }).pipe(Effect.scoped),
     { fastCheck: { numRuns: 40 } }

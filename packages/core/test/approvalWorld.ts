@@ -43,16 +43,65 @@ const shell = Tool.make("shell", {
   handler: ({ command }) => body(command)
 })
 
+/** Where a tool can break before it runs. */
+export const places = [
+  "paths",
+  "writes",
+  "summary",
+  "detail",
+  "timeout",
+  "allowedBy",
+  "deniedBy",
+  "assess",
+  "assess dies",
+  "preview",
+  "preview dies",
+  "preview hangs"
+] as const
+
+function broken(): never {
+  throw new Error("a bug of the tool")
+}
+
+const at = <A>(where: string, place: (typeof places)[number], otherwise: A): A => where === place ? broken() : otherwise
+
 const breaking = Tool.make("breaking", {
   description: "Breaks where it is told to.",
   parameters: Schema.Struct({ where: Schema.String }),
+  aliases: ["fragile"],
+  paths: ({ where }) => at(where, "paths", []),
+  writes: ({ where }) => at(where, "writes", 0),
+  summary: ({ where }) => at(where, "summary", "s"),
+  detail: ({ where }) => at(where, "detail", "d"),
+  timeout: ({ where }) => at(where, "timeout", "1 second"),
+  allowedBy: ({ where }) => at(where, "allowedBy", false),
+  deniedBy: ({ where }) => at(where, "deniedBy", false),
   assess: ({ where }) =>
-    where === "assess"
-      ? Effect.die("assess")
-      : Effect.succeed({ risk: "low", approval: "never", warnings: [] }),
+    at(
+      where,
+      "assess",
+      where === "assess dies"
+        ? Effect.die("assess")
+        : Effect.succeed({ risk: "low", approval: "unless-allowed", warnings: [] })
+    ),
   preview: ({ where }) =>
-    where === "preview" ? Effect.die("preview") : where === "hangs" ? Effect.never : Effect.succeed(undefined),
+    at(
+      where,
+      "preview",
+      where === "preview dies"
+        ? Effect.die("preview")
+        : where === "preview hangs"
+        ? Effect.never
+        : Effect.succeed(undefined)
+    ),
   handler: () => body("breaking")
+})
+
+const send = Tool.make("send", {
+  description: "Sends a sub-session.",
+  parameters: Schema.Struct({}),
+  safety: "read-only",
+  handler: (_, call) => Effect.map(call.delegate({ session: "child", message: "go" }), ({ text }) => text)
 })
 
 export const session = "s"
@@ -91,7 +140,7 @@ export const world = (options: Omit<TestLoop.Options, "tools">) =>
   TestLoop.layer({
     ...options,
     policy: { denylist: [], trust: "full", ...options.policy },
-    tools: [put, look, shell, breaking]
+    tools: [put, look, shell, breaking, send]
   }).pipe(Layer.provide(Logger.minimumLogLevel(LogLevel.None)))
 
 export const tags = (result: Effect.Effect.Success<ReturnType<typeof run>>) =>
