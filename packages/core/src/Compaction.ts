@@ -15,10 +15,12 @@ import type { JournalError, LeaseError } from "./Journal.js"
 import type { JournalRecord } from "./JournalRecord.js"
 import type { LiveSession } from "./LiveSession.js"
 import type { Message, ToolResultPart } from "./Message.js"
+import type { ModelDelta } from "./ModelDelta.js"
 import { type Model, ModelError, type ModelProvider, type ModelRequest } from "./ModelProvider.js"
 import { byteLength } from "./OutputLimit.js"
 import { handleOf, type OutputStore } from "./OutputStore.js"
 import type { Redactor } from "./Redaction.js"
+import * as Telemetry from "./Telemetry.js"
 import * as Usage from "./Usage.js"
 
 /**
@@ -183,7 +185,7 @@ const compact = (environment: Environment, request: ModelRequest, options: {
     })
     const summary = redactor.redact(answer.text.trim())
     if (summary === "") return false
-    const { usage } = answer
+    const usage = answer.finish?.usage ?? null
     yield* session.commit([{ _tag: "Compacted", turn, summary, kept, usage, prices: model.prices }])
     if (usage !== null) yield* emit(Event.UsageReported({ usage, cost: Usage.cost(usage, model.prices) }))
     yield* emit(Event.Compacted({ summary }))
@@ -192,27 +194,28 @@ const compact = (environment: Environment, request: ModelRequest, options: {
 
 interface Answer {
   readonly text: string
-  readonly usage: Usage.Usage | null
+  readonly finish: Extract<ModelDelta, { readonly _tag: "Finish" }> | null
 }
 
-const nothing: Answer = { text: "", usage: null }
+const nothing: Answer = { text: "", finish: null }
 
-const ask = ({ emit, provider }: Environment, request: ModelRequest): Effect.Effect<Answer> =>
-  provider.stream(request).pipe(
-    Stream.runFoldEffect(nothing, (answer, delta) => {
-      switch (delta._tag) {
-        case "TextDelta":
-          return Effect.succeed({ ...answer, text: answer.text + delta.text })
-        case "Finish":
-          return Effect.succeed({ ...answer, usage: delta.usage })
-        case "Retry":
-          return Effect.as(emit(Event.Retry(delta)), answer)
-        default:
-          return Effect.succeed(answer)
-      }
-    }),
+const ask = ({ emit, model, provider, session }: Environment, request: ModelRequest): Effect.Effect<Answer> => {
+  const answer = Stream.runFoldEffect(provider.stream(request), nothing, (answer, delta) => {
+    switch (delta._tag) {
+      case "TextDelta":
+        return Effect.succeed({ ...answer, text: answer.text + delta.text })
+      case "Finish":
+        return Effect.succeed({ ...answer, finish: delta })
+      case "Retry":
+        return Effect.as(emit(Event.Retry(delta)), answer)
+      default:
+        return Effect.succeed(answer)
+    }
+  })
+  return Telemetry.chat({ session: session.id, model }, answer, ({ finish }) => finish).pipe(
     Effect.catchTag(
       "ModelError",
       (error) => Effect.as(Effect.logWarning("The conversation could not be summarised", error), nothing)
     )
   )
+}

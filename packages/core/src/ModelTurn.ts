@@ -15,6 +15,7 @@ import type { LiveSession } from "./LiveSession.js"
 import type { FinishReason, ModelDelta } from "./ModelDelta.js"
 import { type Model, ModelError, type ModelProvider, type ModelRequest } from "./ModelProvider.js"
 import { type Redactor, redactRecord } from "./Redaction.js"
+import * as Telemetry from "./Telemetry.js"
 import type { CallRef, ToolCall } from "./ToolCall.js"
 import * as Usage from "./Usage.js"
 
@@ -64,9 +65,10 @@ const attempt = (options: Options): Effect.Effect<Response, ModelError | Journal
     const begin = () => {
       begun = true
     }
-    return Effect.scoped(
+    const received = Effect.scoped(
       Effect.flatMap(Stream.toPull(options.provider.stream(options.request)), (pull) => drain(options, pull, begin))
-    ).pipe(
+    )
+    return Telemetry.chat({ session: options.session.id, model: options.model }, received, ({ finish }) => finish).pipe(
       Effect.flatMap((received) => complete(options, received)),
       Effect.tapErrorTag("ModelError", (error) => begun ? voided(options, error.message) : Effect.void)
     )

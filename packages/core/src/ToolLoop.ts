@@ -29,6 +29,7 @@ import { ConfigurationError, type RunError } from "./RunError.js"
 import { Sandbox } from "./Sandbox.js"
 import * as SessionState from "./SessionState.js"
 import * as Supply from "./Supply.js"
+import * as Telemetry from "./Telemetry.js"
 import { ToolRegistry } from "./ToolRegistry.js"
 import * as Turn from "./Turn.js"
 import type { TurnResult } from "./TurnResult.js"
@@ -213,7 +214,11 @@ const make = (defaults: LoopOptions) =>
           ...shared,
           session,
           user: options.user ?? open?.user ?? parent?.user,
-          emit: (event) => Effect.suspend(() => sink.tryPut(event) ? Effect.void : active.excluding(sink.put(event))),
+          emit: (event) =>
+            Effect.zipRight(
+              Telemetry.count(event),
+              Effect.suspend(() => sink.tryPut(event) ? Effect.void : active.excluding(sink.put(event)))
+            ),
           account,
           active,
           delegate: (delegation) => drive({ ...delegation, parent: session.id }, EventStream.silent),

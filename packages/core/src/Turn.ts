@@ -18,6 +18,7 @@ import type { Model, ModelError, ModelProvider, ToolDefinition } from "./ModelPr
 import * as ModelTurn from "./ModelTurn.js"
 import * as OutputLimit from "./OutputLimit.js"
 import * as SessionState from "./SessionState.js"
+import * as Telemetry from "./Telemetry.js"
 import { cancelled } from "./ToolExecutor.js"
 import type { TurnResult } from "./TurnResult.js"
 import * as Usage from "./Usage.js"
@@ -55,6 +56,9 @@ type Failure = ModelError | JournalError | LeaseError
  * @category combinators
  */
 export const drive = (environment: Environment): Effect.Effect<TurnResult, Failure> =>
+  Telemetry.turn({ session: environment.session.id, model: environment.model }, iterate(environment))
+
+const iterate = (environment: Environment): Effect.Effect<TurnResult, Failure> =>
   Effect.gen(function*() {
     const { account, emit, limits, mode, session } = environment
     while (true) {
