@@ -205,13 +205,18 @@ const decisionOf = (recorded: RecordedCall.RecordedCall): Pick<AuditCall, "decis
   if (plan === "refused") return { decision: "refused", maker: "policy", by: null }
   const answer = decided === null ? undefined : RecordedCall.answerTo(decided.decision, ref.position)
   if (decided !== null && answer !== undefined && (plan === "asked" || decided.decision._tag === "DenyAll")) {
-    return { decision: decisions[answer._tag], maker: makerOf(decided.by), by: decided.by }
+    const by = deciderOf(decided, ref.position)
+    return { decision: decisions[answer._tag], maker: makerOf(by), by }
   }
   if (plan === "run") return { decision: "allowed", maker: "auto", by: null }
   return settled?.outcome._tag === "Refused"
     ? { decision: "refused", maker: "policy", by: null }
     : { decision: "none", maker: null, by: null }
 }
+
+/** A batch may have been answered by several. */
+const deciderOf = ({ by, decision }: NonNullable<RecordedCall.RecordedCall["decided"]>, position: number): string =>
+  (decision._tag === "Each" ? decision.answers.find((given) => given.position === position)?.by : undefined) ?? by
 
 const decisions = { Approve: "approved", Always: "approved", Edit: "edited", Deny: "denied" } as const
 
