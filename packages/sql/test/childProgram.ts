@@ -4,22 +4,28 @@
  */
 import { Journal } from "@capstan/core"
 import { SqlJournal } from "@capstan/sql"
+import { PgClient } from "@effect/sql-pg"
+import * as SqlClient from "@effect/sql/SqlClient"
 import Sqlite from "better-sqlite3"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
 import * as Stream from "effect/Stream"
 import * as readline from "node:readline"
 
-const [, , mode = "", filename = "", session = ""] = process.argv
+const [, , mode = "", address = "", session = ""] = process.argv
+
+const client = (url: string) => Layer.orDie(PgClient.layer({ url: Redacted.make(url), maxConnections: 2 }))
 
 const say = (report: Record<string, unknown>) =>
   Effect.sync(() => {
     process.stdout.write(`${JSON.stringify(report)}\n`)
   })
 
-const lines = Stream.orDie(
-  Stream.fromAsyncIterable(readline.createInterface({ input: process.stdin }), String)
-)
+/** Begun at once: lines that come before anybody iterates would be lost. */
+const input = readline.createInterface({ input: process.stdin })[Symbol.asyncIterator]()
+const lines = Stream.orDie(Stream.fromAsyncIterable({ [Symbol.asyncIterator]: () => input }, String))
 
 const ended = (turn: number) => ({
   _tag: "TurnEnded" as const,
@@ -50,8 +56,10 @@ const follow = Effect.gen(function*() {
   yield* Stream.runForEach(Stream.takeWhile(lines, (line) => line !== "close"), act)
 })
 
-const lock = Effect.gen(function*() {
-  const database = new Sqlite(filename)
+const isServer = address.startsWith("postgresql:")
+
+const lockFile = Effect.gen(function*() {
+  const database = new Sqlite(address)
   database.exec("begin immediate")
   yield* say({ locked: true })
   yield* Stream.runHead(lines)
@@ -59,11 +67,23 @@ const lock = Effect.gen(function*() {
   database.close()
 })
 
+const lockServer = Effect.gen(function*() {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql.withTransaction(
+    sql`lock table capstan_session in access exclusive mode`.pipe(
+      Effect.zipRight(say({ locked: true })),
+      Effect.zipRight(Stream.runHead(lines))
+    )
+  )
+}).pipe(Effect.provide(client(address)), Effect.orDie)
+
 const program = mode === "lock"
-  ? lock
+  ? isServer ? lockServer : lockFile
   : follow.pipe(
     Effect.scoped,
-    Effect.provide(SqlJournal.layerSqlite({ filename })),
+    Effect.provide(
+      isServer ? Layer.provide(SqlJournal.layer, client(address)) : SqlJournal.layerSqlite({ filename: address })
+    ),
     Effect.catchAll((error) => say({ error: error._tag, reason: error.reason, message: error.message }))
   )
 

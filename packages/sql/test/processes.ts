@@ -23,7 +23,7 @@ export const buildChild = () =>
     platform: "node",
     format: "esm",
     target: "node20",
-    external: ["better-sqlite3"],
+    external: ["better-sqlite3", "pg-native"],
     banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
     alias: { "@capstan/core": `${packages}core/src`, "@capstan/sql": `${packages}sql/src/index.ts` },
     logLevel: "error"
@@ -62,7 +62,7 @@ const exited = (child: ChildProcess) =>
 /** A process that is gone with the scope. `under` is a program that starts it, with its arguments. */
 export const start = (options: {
   readonly mode: "follow" | "flood" | "lock"
-  readonly filename: string
+  readonly address: string
   readonly session?: string
   readonly under?: ReadonlyArray<string>
 }) =>
@@ -72,7 +72,7 @@ export const start = (options: {
       process.execPath,
       program,
       options.mode,
-      options.filename,
+      options.address,
       options.session ?? "a"
     ]
     const child = yield* Effect.acquireRelease(
