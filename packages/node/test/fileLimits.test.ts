@@ -1,20 +1,11 @@
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { execFileSync, spawnSync } from "node:child_process"
+import { execFileSync } from "node:child_process"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import { anchored } from "../src/internal/anchor.js"
-import { anchors, bytes, ground, isRoot, searching, tree } from "./workspaceCases.js"
+import { anchors, bytes, canMount, fastFolder, ground, searching, tree } from "./workspaceCases.js"
 
-const fastFolder = Fs.existsSync("/dev/shm") ? "/dev/shm" : undefined
-const canMount = (() => {
-  if (process.platform !== "linux" || !isRoot) return false
-  const folder = Fs.mkdtempSync("/tmp/mount-probe-")
-  const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", "size=1m", "tmpfs", folder]).status === 0
-  if (mounted) spawnSync("umount", [folder])
-  Fs.rmdirSync(folder)
-  return mounted
-})()
 if (!canMount) console.warn("moving between file systems: skipped, a file system can be mounted by root only")
 
 const hour = 60 * 60

@@ -11,19 +11,9 @@ import * as Fs from "node:fs"
 import * as Net from "node:net"
 import { anchored } from "../src/internal/anchor.js"
 import { make } from "../src/internal/workspace.js"
-import { anchors, bytes, ground, isRoot, searching, text, tree } from "./workspaceCases.js"
+import { anchors, bytes, canMount, fastFolder, ground, searching, text, tree } from "./workspaceCases.js"
 
 const linux = process.platform === "linux"
-/** Memory-backed, so that fsync costs nothing and the attacker is as fast as it can be. */
-const fastFolder = linux && Fs.existsSync("/dev/shm") ? "/dev/shm" : undefined
-const canMount = (() => {
-  if (!linux || !isRoot) return false
-  const folder = Fs.mkdtempSync("/tmp/mount-probe-")
-  const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", "size=1m", "tmpfs", folder]).status === 0
-  if (mounted) spawnSync("umount", [folder])
-  Fs.rmdirSync(folder)
-  return mounted
-})()
 if (!canMount) console.warn("full disk: skipped, a file system can be mounted by root only")
 if (!linux) console.warn("link swapping: skipped, names are anchored by the kernel on Linux only")
 

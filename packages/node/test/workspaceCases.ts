@@ -4,6 +4,7 @@ import { Workspace } from "@capstan/core/Workspace"
 import { DenyRules, NodeWorkspace } from "@capstan/node"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
+import { spawnSync } from "node:child_process"
 import * as Fs from "node:fs"
 import * as Os from "node:os"
 import * as Path from "node:path"
@@ -12,6 +13,19 @@ import { make } from "../src/internal/workspace.js"
 
 /** Whether tests run as root: then permissions hold nobody back, but file systems can be mounted. */
 export const isRoot = process.geteuid?.() === 0
+
+/** Memory-backed, so that fsync costs nothing; undefined where the system has none. */
+export const fastFolder = Fs.existsSync("/dev/shm") ? "/dev/shm" : undefined
+
+/** Whether tests can mount a file system of their own. */
+export const canMount = (() => {
+  if (process.platform !== "linux" || !isRoot) return false
+  const folder = Fs.mkdtempSync(Path.join(Os.tmpdir(), "mount-probe-"))
+  const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", "size=1m", "tmpfs", folder]).status === 0
+  if (mounted) spawnSync("umount", [folder])
+  Fs.rmdirSync(folder)
+  return mounted
+})()
 
 /** Both ways to hold paths; the kernel's is Linux only. */
 export const anchors = process.platform === "linux" ? [anchored, watched] : [watched]

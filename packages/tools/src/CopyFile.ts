@@ -45,10 +45,11 @@ const handler = (args: Arguments, call: CallContext) =>
 export const tool: Tool.Tool<Sandbox.Sandbox> = Tool.make("copy_file", {
   description: "Copies one file, byte for byte, also a binary one, and says how many bytes and their SHA-256. " +
     "Example: {\"from_path\":\"config/base.json\",\"to_path\":\"config/local.json\"}. " +
-    "to_path is the name of the copy, not the folder that it goes to; missing folders are made. " +
-    "A file that is there stays unless overwrite is true. Folders and links are refused: copy the files one by one. " +
-    "Not to rename (use move_file), not out of a vault (use vault_copy), " +
-    "and not to make a changed version (use write_file).",
+    "to_path is the name of the copy, with its folder; folders are made when they are missing. " +
+    "If to_path exists the call fails, unless overwrite is true. " +
+    "If from_path is a folder or a link it is refused: copy the files one by one. " +
+    "Do not use it to rename (use move_file), to take a file out of a vault (use vault_copy), " +
+    "or to make a changed version (use write_file).",
   aliases: ["cp", "duplicate_file"],
   parameters: Parameters,
   paths: ({ from_path, to_path }) => [{ path: from_path, access: "read" }, { path: to_path, access: "write" }],

@@ -132,9 +132,9 @@ const handler = ({ path, recursive = false }: Arguments) =>
 export const tool: Tool.Tool<Sandbox.Sandbox> = Tool.make("delete_file", {
   description: "Deletes one file, one link (never what it leads to) or one folder. The user is always asked first. " +
     "Example: {\"path\":\"build/old.log\"}, or {\"path\":\"build\",\"recursive\":true} for a folder with everything in it. " +
-    "A folder that is not empty is refused without recursive. Deleted is deleted: there is no way back. " +
-    "A folder that holds protected files (.git, keys) is refused whole, and nothing in it is deleted. " +
-    "Not to empty a file (use write_file with empty content) and not to rename one (use move_file).",
+    "Without recursive a folder that is not empty is refused. There is no way back. " +
+    "If a folder holds protected files (.git, keys) it is refused whole, and nothing in it is deleted. " +
+    "Do not use it to empty a file (use write_file with empty content) or to rename one (use move_file).",
   aliases: ["remove_file", "delete", "rm"],
   parameters: Parameters,
   assess: () => Effect.succeed({ risk: "high", approval: "always", warnings: [] }),

@@ -263,7 +263,7 @@ const maxDiffBytes = 1_048_576
 export const tool: Tool.Tool<Sandbox.Sandbox> = Tool.make("edit_file", {
   description: "Changes a part of a file: replaces old_text by new_text. " +
     "Example: {\"path\":\"docs/guide.md\",\"old_text\":\"colour\",\"new_text\":\"color\"}. " +
-    "Read the file with read_file first and copy old_text exactly, with its indentation; it must occur once, unless replace_all is true. " +
+    "Read the file with read_file first and copy old_text exactly, with its indentation; it must occur once: if it is missing or occurs more often, the call fails and nothing is written, unless replace_all is true. " +
     "Line breaks match whether the file has LF or CRLF. To take whole lines out, end old_text with their line break and send an empty new_text. " +
     "If old_text is not found, the error hands over the text to use. Not for new files or complete rewrites (use write_file).",
   aliases: ["replace_in_file", "str_replace"],

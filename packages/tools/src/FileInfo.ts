@@ -92,9 +92,9 @@ export const tool: Tool.Tool<Sandbox.Sandbox> = Tool.make("file_info", {
   description:
     "Tells whether a path exists and what it is, as one JSON object: exists, type (file, dir, symlink, other), " +
     "size_bytes, modified_epoch_ms, mode (octal) and sha256. Example: {\"path\":\"package.json\"}. " +
-    "A path that does not exist is an answer (exists is false), not an error. A link counts as what it leads to. " +
-    "sha256 is null for folders and for files above 64 MiB; sha256_missing says why. " +
-    "Not to see the content (use read_file) and not for what is in a folder (use list_directory or glob).",
+    "If nothing is there that is an answer, not an error: exists is false. A link counts as what it leads to. " +
+    "sha256 is null for folders and when the file is larger than 64 MiB; sha256_missing says why. " +
+    "Do not use it to see the content (use read_file) or what is in a folder (use list_directory or glob).",
   aliases: ["stat", "file_exists", "get_file_info"],
   parameters: Parameters,
   success: Info,

@@ -98,9 +98,10 @@ export const tool: Tool.Tool<Sandbox.Sandbox> = Tool.make("glob", {
   description:
     "Finds files by the pattern of their paths and returns one path a line, the newest first, with their number. " +
     "Example: {\"pattern\":\"src/**/*.test.ts\"}. " +
-    "Only files, no folders; what .gitignore names is left out; without a match it says so. " +
-    "When there are more than max_results the line in brackets at the end says how many. " +
-    "Not to find text in files (use search_files) and not for the folders, sizes or times of a tree (use list_directory).",
+    "Only files, no folders; what .gitignore names is left out. If nothing fits that is no error: the answer says so. " +
+    "When there are more than max_results the list is cut, and the line in brackets at the end says how many there are. " +
+    "Do not use it to find text in files (use search_files) or for the folders, sizes or times of a tree " +
+    "(use list_directory).",
   aliases: ["find_files", "file_search"],
   parameters: Parameters,
   safety: "read-only",

@@ -209,7 +209,7 @@ export const make = (caps: Partial<Caps>): Tool.Tool<Sandbox.Sandbox> =>
     description:
       "Lists a folder as one JSON object: entries with name, path, type (file, dir, symlink), size_bytes, sorted by path. " +
       "Example: {\"path\":\".\"} for the working directory, {\"path\":\"src\",\"recursive\":true,\"max_depth\":2} for a tree. " +
-      "Use the path of an entry for other tools. If truncated is true there is more: list a folder below, or raise max_entries. " +
+      "Use the path of an entry for other tools. If truncated is true the list was cut: list a folder below, or raise max_entries. " +
       "Hidden names need include_hidden; links are never followed; an entry that cannot be read says why in error. " +
       "Not to read a file (use read_file) and not to find text (use search_files).",
     aliases: ["list_files", "list_dir", "ls"],

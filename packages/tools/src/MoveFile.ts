@@ -55,10 +55,10 @@ const handler = (args: Arguments, call: CallContext) =>
 export const tool: Tool.Tool<Sandbox.Sandbox> = Tool.make("move_file", {
   description: "Renames or moves one file or one folder with everything in it. " +
     "Example: {\"from_path\":\"src/old-name.ts\",\"to_path\":\"src/lib/new-name.ts\"}. " +
-    "to_path is the new path with the name, not the folder that it goes to; missing folders are made. " +
-    "A file that is there stays unless overwrite is true. A link is moved itself. " +
+    "to_path is the whole new path, name included; folders are made when they are missing. " +
+    "If to_path exists the call fails, unless overwrite is true. A link is moved itself. " +
     "A file that was read counts as read under its new path. Between different mounts only single files move. " +
-    "Not to keep the original (use copy_file) and not to change content (use edit_file).",
+    "Do not use it when the original should stay (use copy_file) or to change content (use edit_file).",
   aliases: ["rename_file", "mv", "rename"],
   parameters: Parameters,
   paths: ({ from_path, to_path }) => [{ path: from_path, access: "delete" }, { path: to_path, access: "write" }],

@@ -254,9 +254,10 @@ const readOutput = (args: Arguments, call: CallContext) =>
  */
 export const tool: Tool.Tool<Sandbox.Sandbox> = Tool.make("read_file", {
   description: "Reads one text file and returns its exact text. Read a file before you edit or overwrite it. " +
-    "Example: {\"path\":\"src/main.ts\"}. Give only path to get the whole file; start_line and end_line (from 1, both included) " +
-    "are for large files: a file that is too large is refused with its number of lines, and a part ends with a line in " +
-    "brackets that says how to get the rest. Binary files come as base64. " +
+    "Example: {\"path\":\"src/main.ts\"}. Give only path to get the whole file. " +
+    "If the file is too large for that it is refused with its number of lines: then ask for a part with start_line and " +
+    "end_line (from 1, both included), which ends with a line in brackets that says how to get the rest. " +
+    "If the file is binary it comes as base64, and a line range is refused. " +
     "Not for folders (use list_directory) and not to find text in many files (use search_files).",
   aliases: ["open_file", "view_file", "cat"],
   parameters: Parameters,

@@ -168,9 +168,10 @@ export const tool: Tool.Tool<Sandbox.Sandbox> = Tool.make("search_files", {
     "Finds lines in files below a folder and returns them as path:line: text, with the number of matches in all. " +
     "Example: {\"pattern\":\"parseConfig\",\"path\":\"src\",\"glob\":\"*.ts\"}. " +
     "pattern is a regular expression that matches within one line; send \"literal\": true for plain text. " +
-    "Without matches it says so and how to search wider; more matches come with offset. " +
+    "If nothing matches that is no error: the answer says how to search wider. " +
+    "When there are more than max_results the list is cut, and offset gives the rest. " +
     "Ignored and binary files and files above 1 MiB are left out. " +
-    "Not to find files by name (use glob) and not to read a known file (use read_file).",
+    "Do not use it to find files by name (use glob) or to read a known file (use read_file).",
   aliases: ["grep", "search", "find_in_files"],
   parameters: Parameters,
   safety: "read-only",

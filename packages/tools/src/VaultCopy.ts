@@ -57,9 +57,9 @@ export const tool: Tool.Tool<Sandbox.Sandbox> = Tool.make("vault_copy", {
     "Copies one file from a read-only folder of the sandbox to a new file in the workspace, byte for byte. " +
     "The user is always asked first. " +
     "Example: {\"from_path\":\"/srv/vault/templates/letter.md\",\"to_path\":\"templates/letter.md\"}. " +
-    "from_path is an absolute path in a read-only folder; an error names these folders. " +
-    "to_path must not exist yet; missing folders are made. Only single files, no folders or links. " +
-    "Not between writable folders (use copy_file) and not just to read a file (use read_file).",
+    "from_path is an absolute path in a read-only folder; if it is not, the error names these folders. " +
+    "If to_path exists already the call fails; folders are made when they are missing. Only single files, no folders or links. " +
+    "Do not use it between writable folders (use copy_file) or just to read a file (use read_file).",
   parameters: Parameters,
   assess: () => Effect.succeed({ risk: "medium", approval: "always", warnings: [] }),
   paths: ({ from_path, to_path }) => [{ path: from_path, access: "vault" }, { path: to_path, access: "write" }],

@@ -79,8 +79,9 @@ const preview = ({ content, path }: typeof Parameters.Type) =>
 export const tool: Tool.Tool<Sandbox.Sandbox> = Tool.make("write_file", {
   description: "Creates a file, or replaces all of an existing one, with exactly the content given. " +
     "Example: {\"path\":\"docs/notes.md\",\"content\":\"# Notes\\n\"}. Send the complete file: what is not in content is gone. " +
-    "Missing folders are made. An existing file must have been read with read_file in this session and be unchanged since, " +
-    "otherwise nothing is written. Empty content makes an empty file. " +
+    "Folders are made when they are missing, and content may be empty. " +
+    "If the file exists it must have been read with read_file in this session and be unchanged since, " +
+    "otherwise the call is refused and nothing is written. " +
     "Not for changing a part of a file (use edit_file), and not for showing text to the user (just answer).",
   aliases: ["create_file", "save_file"],
   parameters: Parameters,

@@ -36,7 +36,7 @@ export const UndoRecord = Schema.Struct({
 export type UndoRecord = typeof UndoRecord.Type
 
 /** How far a write of several files got: under way (or cut off), complete, or taken back. */
-export type UndoState = "open" | "done" | "back"
+type UndoState = "open" | "done" | "back"
 
 const states: ReadonlyArray<UndoState> = ["open", "done", "back"]
 const encode = Schema.encodeSync(Schema.parseJson(UndoRecord))
