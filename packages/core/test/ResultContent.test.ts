@@ -6,9 +6,10 @@ import {
   OutputStore,
   Redaction,
   ResultContent,
-  ToolFailure
+  Tool,
+  ToolFailure,
+  ToolLoop
 } from "@capstan/core"
-import { Tool, ToolLoop } from "@capstan/core"
 import { ScriptedModel, TestLoop } from "@capstan/testing"
 import { assert, describe, expect, it } from "@effect/vitest"
 import { Effect, FastCheck, Layer, Schema } from "effect"

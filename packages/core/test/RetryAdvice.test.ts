@@ -166,7 +166,12 @@ describe("a turn that fails again and again", () => {
       runs = 0
       const turn = yield* ToolLoop.run({ session: "s", message: "x" })
       expect(turn.calls.map(({ outcome }) => outcome._tag)).toEqual([
-        ...["Failed", "Failed", "Failed", "Failed", "Succeeded", "Failed"]
+        "Failed",
+        "Failed",
+        "Failed",
+        "Failed",
+        "Succeeded",
+        "Failed"
       ])
       expect(runs).toBe(5)
     }).pipe(Effect.provide(layer([
