@@ -26,6 +26,8 @@ put("workspace/deep/er/SERVER.PEM")
 put("workspace/secrets/a")
 put("workspace/data/journal.db")
 put("vault/note")
+const inner = path.join(root, "unseen")
+put("unseen/unseen", "hidden")
 put("vault/id_rsa")
 
 const denied = DeniedFiles.make({
@@ -61,7 +63,7 @@ describe("denied files", () => {
 
 describe("the sandbox of the machine", () => {
   const live = NodeSandbox.layer({
-    mounts: { workspace, vault },
+    mounts: { workspace, library: vault, vault: inner },
     privateFolders: [path.join(workspace, "data"), path.join(root, "elsewhere")],
     grace: "100 millis"
   })
@@ -81,7 +83,7 @@ describe("the sandbox of the machine", () => {
           expect(yield* Effect.flip(files.read({ path: name }))).toMatchObject({ reason: "denied" })
         }
         const result = yield* run(
-          `pwd; cat open.txt .env.example ${vault}/note; cat .env deep/er/SERVER.PEM secrets/a data/journal.db ${vault}/id_rsa 2>/dev/null; echo x > ${vault}/new; echo x > made; true`
+          `pwd; cat open.txt .env.example ${vault}/note; cat ${inner}/unseen .env deep/er/SERVER.PEM secrets/a data/journal.db ${vault}/id_rsa 2>/dev/null; echo x > ${vault}/new; echo x > made; true`
         )
         expect(result.stdout.head).toBe(`${workspace}\nworkspace/open.txtworkspace/.env.examplevault/note`)
         expect(fs.existsSync(path.join(vault, "new"))).toBe(false)
@@ -138,7 +140,7 @@ describe("the sandbox of the machine", () => {
     Effect.gen(function*() {
       const { files, processes, weakened } = yield* Sandbox
       expect(files.mounts).toEqual([{ name: "shared", root: workspace, access: "rw" }, {
-        name: "vault",
+        name: "library",
         root: vault,
         access: "ro"
       }])
@@ -146,7 +148,7 @@ describe("the sandbox of the machine", () => {
       expect(weakened.length).toBeGreaterThan(0)
       expect(processes.enforcement.backend).toBe("host")
     }).pipe(Effect.provide(NodeSandbox.layer({
-      mounts: { shared: { path: workspace, access: "rw" }, vault },
+      mounts: { shared: { path: workspace, access: "rw" }, library: vault },
       workingDirectory: path.join(workspace, "deep"),
       osSandbox: "off"
     }))))

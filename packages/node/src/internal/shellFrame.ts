@@ -1,7 +1,7 @@
 import * as CommandEnvironment from "../CommandEnvironment.js"
 
 /** A variable as data: text, or the elements of an array by their keys. */
-export type Variable =
+type Variable =
   | { readonly _tag: "Text"; readonly exported: boolean; readonly value: string }
   | {
     readonly _tag: "Array"
