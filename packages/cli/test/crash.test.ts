@@ -1,26 +1,28 @@
-import { Journal, type JournalRow, layerMemory } from "@capstan/core/Journal"
+import { type JournalRow, layerMemory } from "@capstan/core/Journal"
 import type { JournalRecord } from "@capstan/core/JournalRecord"
-import type { Message, ToolResultPart } from "@capstan/core/Message"
-import type { RecoveryChoice } from "@capstan/core/Recovery"
+import type { ToolResultPart } from "@capstan/core/Message"
+import type { ModelRequest } from "@capstan/core/ModelProvider"
 import * as Tool from "@capstan/core/Tool"
-import type { CallRef } from "@capstan/core/ToolCall"
-import * as ToolCall from "@capstan/core/ToolCall"
+import { keyOf } from "@capstan/core/ToolCall"
 import * as ToolLoop from "@capstan/core/ToolLoop"
 import * as CrashPoint from "@capstan/testing/CrashPoint"
 import * as HistoryValidator from "@capstan/testing/HistoryValidator"
+import * as JournalValidator from "@capstan/testing/JournalValidator"
+import * as PostgresServer from "@capstan/testing/PostgresServer"
 import * as ScriptedModel from "@capstan/testing/ScriptedModel"
 import * as TestLoop from "@capstan/testing/TestLoop"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
+import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
-import type * as Scope from "effect/Scope"
+import * as Scope from "effect/Scope"
 import * as fs from "node:fs"
-import { layer, names, script, session, shapes, sideFile } from "./crashLoop.js"
-import { buildProgram, copyOf, removeProgram, start, temporaryFolder } from "./crashProcesses.js"
-import type { Task } from "./crashTask.js"
+import { crashAt, layer, readRows, succeed, turn } from "./crashLoop.js"
+import { buildProgram, removeProgram, start, temporaryFolder } from "./crashProcesses.js"
+import { childOf, type Name, type Scenario, scenarios, sideLines } from "./crashScenarios.js"
+import type { Case, Point, Store, Task } from "./crashTask.js"
 
 beforeAll(buildProgram)
 afterAll(removeProgram)
@@ -39,31 +41,6 @@ const processesWith = (token: string): ReadonlyArray<string> =>
     }
   })
 
-const choices: ReadonlyArray<RecoveryChoice> = ["partial", "discard"]
-
-interface Point {
-  readonly when: "before" | "after"
-  readonly n: number
-}
-
-const places = (records: number): ReadonlyArray<Point> =>
-  Array.from({ length: records }, (_, index) => index + 1).flatMap((n) =>
-    (["before", "after"] as const).map((when) => ({ n, when }))
-  )
-
-const sideLines = (folder: string): ReadonlyArray<string> =>
-  fs.existsSync(sideFile(folder)) ? fs.readFileSync(sideFile(folder), "utf8").split("\n").slice(0, -1) : []
-
-const readRows = Effect.flatMap(
-  Journal,
-  (journal) =>
-    Effect.catchTag(
-      journal.read({ session }),
-      "JournalError",
-      (error) => error.reason === "not-found" ? Effect.succeed<ReadonlyArray<JournalRow>>([]) : Effect.fail(error)
-    )
-)
-
 type Tagged<Tag extends JournalRecord["_tag"]> = Extract<JournalRecord, { readonly _tag: Tag }>
 
 const only = <Tag extends JournalRecord["_tag"]>(
@@ -74,220 +51,318 @@ const only = <Tag extends JournalRecord["_tag"]>(
   return rows.map(({ record }) => record).filter(is)
 }
 
-const keys = (records: ReadonlyArray<{ readonly ref: CallRef }>) => records.map(({ ref }) => ToolCall.keyOf(ref))
-
 const words = (result: ToolResultPart) =>
   result.content.map((part) => part.type === "text" ? part.text : `<${part.type}>`).join("\n")
 
-const resultsOf = (messages: ReadonlyArray<Message>) =>
-  messages.flatMap((message) => message.role === "tool" ? message.results : [])
-
-/** What a run without a crash sent to the model. */
-const uninterrupted = (shape: (typeof shapes)[number]) =>
+/** What a run without a crash leaves in the journals of a session and its sub-session. */
+const uninterrupted = (scenario: Name) =>
   Effect.gen(function*() {
     const folder = yield* temporaryFolder
     return yield* Effect.gen(function*() {
-      yield* ToolLoop.run({ session, message: "Go." })
-      const last = (yield* ScriptedModel.requests).at(-1)
-      return { rows: yield* readRows, messages: last?.messages ?? [] }
-    }).pipe(Effect.provide(layer({ folder, script: script(shape) })))
+      yield* turn("s")
+      return { rows: yield* readRows("s"), children: yield* readRows(childOf("s")) }
+    }).pipe(Effect.provide(layer({ scenario, store: { _tag: "sqlite" }, folder, session: "s" })))
   }).pipe(Effect.scoped)
 
-/** What must be true of a session after it was opened again, whatever happened before. */
-const recoverAndCheck = (options: {
-  readonly folder: string
-  readonly shape: (typeof shapes)[number]
-  readonly choice: RecoveryChoice
-  readonly without: ReadonlyArray<Message>
-}) =>
+let sessions = 0
+
+/** A point before and one after each record of some kinds (default: of all). */
+const pointsIn = (
+  records: ReadonlyArray<JournalRow>,
+  around: ReadonlyArray<JournalRecord["_tag"]> | undefined
+): ReadonlyArray<Point> => {
+  const seen = new Map<string, number>()
+  return records.flatMap(({ record: { _tag: kind } }) => {
+    if (around?.includes(kind) === false) return []
+    const n = (seen.get(kind) ?? 0) + 1
+    seen.set(kind, n)
+    return [{ when: "before", kind, n }, { when: "after", kind, n }]
+  })
+}
+
+/** A case for each point, both ways to recover in turns. */
+const casesFor = (points: ReadonlyArray<Point>) =>
+  Effect.forEach(points, (point, i) =>
+    Effect.map(temporaryFolder, (folder): Case => {
+      sessions += 1
+      return {
+        folder,
+        session: `case-${process.pid}-${sessions}`,
+        choice: Math.floor(i / 2) % 2 === i % 2 ? "partial" : "discard",
+        point
+      }
+    }))
+
+/** One session and nothing that happens to it. */
+const unhurt = Effect.map(temporaryFolder, (folder): Case => {
+  sessions += 1
+  return { folder, session: `case-${process.pid}-${sessions}`, choice: "partial" }
+})
+
+const aroundOf = (name: Name) => {
+  const scenario: Scenario = scenarios[name]
+  return scenario.around
+}
+
+/** One call has ended, one has started and one has not. */
+const inTheMiddle: Point = { when: "after", kind: "Settled", n: 1 }
+
+const killed = (task: Task) =>
   Effect.gen(function*() {
-    const { choice, folder, without } = options
-    const before = yield* readRows
-    const ranBefore = sideLines(folder)
-    const started = keys(only(before, "Intent"))
-    const settled = keys(only(before, "Settled"))
-    const stands = only(before, "Responded").length > 0
-    assert.isAtMost(ranBefore.length, started.length, "a handler ran without an intent")
+    const child = yield* start(task)
+    assert.strictEqual(yield* child.ended, "SIGKILL")
+  })
 
-    const recovered = yield* Effect.either(ToolLoop.recover({ session, choice }))
-    const unfinished = stands && settled.length < 3
-    assert.strictEqual(Either.isRight(recovered), unfinished)
-    if (Either.isRight(recovered)) {
-      const { right: report } = recovered
-      assert.deepStrictEqual(
-        [report.finished, report.unknown, report.neverStarted].map((calls) => calls.length),
-        [settled.length, started.length - settled.length, 3 - started.length]
-      )
-      assert.deepStrictEqual(sideLines(folder), ranBefore, "recovery ran a handler")
+const validRequests = (requests: ReadonlyArray<ModelRequest>) => {
+  for (const request of requests) {
+    for (const dialect of HistoryValidator.dialects) {
+      assert.strictEqual(HistoryValidator.toText(HistoryValidator.validateRequest(request, dialect)), "")
     }
+  }
+}
 
-    const ended = only(before, "TurnEnded").length > 0
-    const message = before.length === 0 || ended ? { message: before.length === 0 ? "Go." : "And now?" } : {}
-    const result = yield* ToolLoop.run({ session, ...message })
-    assert.strictEqual(result.text, "Done.")
-    // The answer may have been there before the crash.
-    if ((yield* ScriptedModel.requests).length === 0) yield* ToolLoop.run({ session, message: "And now?" })
+/** What must be true of a session that somebody opens after a crash, wherever it was. */
+const recoverAndCheck = (
+  scenario: Name,
+  store: Store,
+  { choice, folder, session }: Case,
+  truth: ReadonlyArray<JournalRow>
+) =>
+  Effect.gen(function*() {
+    const before = yield* readRows(session)
+    const childBefore = yield* readRows(childOf(session))
+    const ranBefore = sideLines(folder)
 
-    const after = yield* readRows
+    if (childBefore.length > 0) yield* succeed(childOf(session), choice)
+    const result = yield* succeed(session, choice)
+    assert.include(["answered", "budget"], result.end)
+
+    const after = yield* readRows(session)
+    const childAfter = yield* readRows(childOf(session))
     assert.deepStrictEqual(after.slice(0, before.length), before, "history was changed")
-    const results = keys(only(after, "Settled"))
-    assert.deepStrictEqual([...results].sort(), ["0.0.0", "0.0.1", "0.0.2"], "not one result per call")
+    assert.strictEqual(JournalValidator.toText(JournalValidator.validate(after)), "")
+    assert.strictEqual(JournalValidator.toText(JournalValidator.validate(childAfter)), "")
+
     const ran = sideLines(folder)
-    assert.strictEqual(new Set(ran).size, ran.length, `a handler ran twice: ${ran.join(" ")}`)
+    assert.deepStrictEqual(ran.slice(0, ranBefore.length), ranBefore)
+    assert.strictEqual(new Set(ran).size, ran.length, `a handler ran twice: ${ran.join(", ")}`)
+    const intents = [
+      ...only(after, "Intent").map(({ ref }) => `${session} ${keyOf(ref)}`),
+      ...only(childAfter, "Intent").map(({ ref }) => `${childOf(session)} ${keyOf(ref)}`)
+    ]
+    for (const line of ran) {
+      if (line !== "ready") assert.include(intents, line, "a handler ran without an intent")
+    }
 
     const requests = yield* ScriptedModel.requests
-    for (const request of requests) {
-      for (const dialect of HistoryValidator.dialects) {
-        assert.deepStrictEqual(HistoryValidator.validateRequest(request, dialect), [])
+    validRequests(requests)
+    const told = (requests.at(-1)?.messages ?? []).flatMap((message) => message.role === "tool" ? message.results : [])
+    const firstBatch = only(after, "Settled").filter(({ ref }) => ref.turn === 0 && ref.iteration === 0)
+    for (const { outcome, ref } of firstBatch) {
+      if (outcome._tag === "Succeeded") {
+        const without = only(truth, "Settled").find((one) => keyOf(one.ref) === keyOf(ref))
+        if (without?.outcome._tag === "Succeeded") {
+          assert.strictEqual(JSON.stringify(outcome.content).length, JSON.stringify(without.outcome.content).length)
+        }
+      }
+      if (outcome._tag === "Unknown" && requests.length > 0 && only(after, "Compacted").length === 0) {
+        assert.match(told.map(words).join("\n"), /its outcome is unknown|It did not run/)
       }
     }
-
-    const messages = requests.at(-1)?.messages ?? []
-    assert.deepStrictEqual(messages.slice(0, 2), without.slice(0, 2))
-    const discarded = only(after, "Recovered").some((record) => record.choice === "discard")
-    const outcomes = new Map(only(after, "Settled").map(({ outcome, ref }) => [ToolCall.keyOf(ref), outcome]))
-    assert.strictEqual(resultsOf(messages).length, 3)
-    resultsOf(messages).forEach((result, position) => {
-      const key = `0.0.${position}`
-      const truth = resultsOf(without)[position]
-      const outcome = outcomes.get(key)
-      assert.strictEqual(result.id, truth?.id)
-      assert.strictEqual(result.isError, discarded || outcome?._tag !== "Succeeded")
-      if (discarded) assert.include(words(result), "discarded")
-      if (outcome?._tag === "Succeeded") {
-        assert.include(words(result), truth === undefined ? "no such call" : words(truth))
-        if (!discarded) assert.deepStrictEqual(result, truth)
-        assert.include(ran, names[position])
-        return
-      }
-      assert.strictEqual(outcome?._tag, "Unknown")
-      assert.include(words(result), started.includes(key) ? "its outcome is unknown" : "It did not run")
-      if (!started.includes(key)) assert.notInclude(ran, names[position])
-    })
-  }).pipe(Effect.provide(layer({ folder: options.folder, script: script(options.shape) })))
+  }).pipe(Effect.provide(layer({ scenario, store, folder, session })))
 
 const within = (place: string) => <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.catchAllDefect(effect, (defect) => Effect.die(new Error(place, { cause: defect })))
 
-/** Runs a case up to each of some points and kills it there. */
-const killedAt = (
-  task: Omit<Task, "cases">,
-  points: ReadonlyArray<Point>,
-  folderOf: Effect.Effect<string, never, Scope.Scope>
-) =>
+const placeOf = ({ choice, point }: Case) => `${point?.when} ${point?.kind} ${point?.n}, ${choice}`
+
+const names: ReadonlyArray<Name> = [
+  "parallel",
+  "sequential",
+  "answered",
+  "awaiting",
+  "broken",
+  "command",
+  "budget",
+  "child",
+  "crowded"
+]
+
+/** Every kind of record, by the scenario that is cut off around it; `Recovered` is written by a recovery that is. */
+const kinds: { readonly [Kind in JournalRecord["_tag"]]: Name } = {
+  TurnStarted: "parallel",
+  CallReceived: "parallel",
+  Responded: "parallel",
+  Voided: "broken",
+  Planned: "parallel",
+  Asked: "answered",
+  Decided: "answered",
+  Intent: "sequential",
+  ProcessStarted: "command",
+  Settled: "sequential",
+  Recovered: "parallel",
+  ChildSpent: "child",
+  BudgetReached: "budget",
+  Shortened: "crowded",
+  Compacted: "crowded",
+  TurnEnded: "parallel"
+}
+
+it.live("the scenarios write every kind of record", () =>
   Effect.gen(function*() {
-    const cases = yield* Effect.forEach(points, (point) => Effect.map(folderOf, (folder) => ({ folder, point })))
-    const child = yield* start({ ...task, cases })
-    assert.strictEqual(yield* child.ended, "SIGKILL")
-    return cases
-  })
-
-/** A session in which one call has ended, one has started and one has not. */
-const inTheMiddle = Effect.gen(function*() {
-  const { rows } = yield* uninterrupted("parallel")
-  const n = 1 + rows.findIndex(({ record }) => record._tag === "Settled")
-  const [crashed] = yield* killedAt({ mode: "turn", shape: "parallel" }, [{ when: "after", n }], temporaryFolder)
-  return crashed?.folder ?? ""
-})
-
-describe("a process that is killed with -9 between any two records of a batch", () => {
-  for (const shape of shapes) {
-    it.live(`is succeeded by one that tells the truth, ${shape}`, () =>
-      Effect.gen(function*() {
-        const { messages: without, rows } = yield* uninterrupted(shape)
-        assert.isAtLeast(rows.length, 15)
-        const cases = yield* killedAt({ mode: "turn", shape }, places(rows.length), temporaryFolder)
-        for (const { folder, point } of cases) {
-          for (const choice of choices) {
-            yield* recoverAndCheck({ folder: yield* copyOf(folder), shape, choice, without }).pipe(
-              within(`${point.when} ${point.n}, ${choice}`)
-            )
-          }
-        }
-      }).pipe(Effect.scoped), 60_000)
-  }
-  it.live("may be succeeded by one that is killed while it recovers", () =>
-    Effect.gen(function*() {
-      const { messages: without } = yield* uninterrupted("parallel")
-      const crashed = yield* inTheMiddle
-      for (const choice of choices) {
-        const task = { mode: "recover", shape: "parallel", choice } as const
-        // Recovered, two results, the answer, the end.
-        for (const { folder, point } of yield* killedAt(task, places(5), copyOf(crashed))) {
-          yield* recoverAndCheck({ folder, shape: "parallel", choice, without }).pipe(
-            within(`${point.when} ${point.n} of recovery, ${choice}`)
-          )
+    for (const name of names) {
+      const { rows } = yield* uninterrupted(name)
+      const written = new Set(rows.map(({ record }) => record._tag))
+      for (const [kind, by] of Object.entries(kinds)) {
+        if (by === name && kind !== "Recovered") {
+          assert.isTrue([...written].some((tag) => tag === kind), `${name} writes no ${kind}`)
         }
       }
-    }).pipe(Effect.scoped), 60_000)
+    }
+  }), 60_000)
 
-  it.live(
-    "is succeeded by one of two that try at once, and the other is told who has it",
-    () =>
-      Effect.gen(function*() {
-        const folder = yield* inTheMiddle
-        const ran = sideLines(folder)
-        const task = { mode: "recover", shape: "parallel", cases: [{ folder }], wait: true } as const
-        const children = yield* Effect.all([start(task), start(task)])
-        const said = yield* Effect.all(children.map(({ next }) => next), { concurrency: 2 })
-        const winner = children[said[0]?.asked === true ? 0 : 1]
-        const refused = said.find((report) => report?.asked !== true)
-        assert.strictEqual(said.filter((report) => report?.asked === true).length, 1)
-        assert.deepStrictEqual([refused?.error, refused?.reason], ["LeaseError", "held"])
-        assert.include(refused?.message, `process ${winner?.pid}`)
-        yield* winner?.tell ?? Effect.void
-        assert.strictEqual((yield* winner?.next ?? Effect.succeed(undefined))?.text, "Done.")
-        yield* Effect.gen(function*() {
-          const rows = yield* readRows
-          assert.deepStrictEqual(keys(only(rows, "Settled")).toSorted(), ["0.0.0", "0.0.1", "0.0.2"])
-          assert.strictEqual(only(rows, "Recovered").length, 1)
-          assert.deepStrictEqual(sideLines(folder), ran)
-        }).pipe(Effect.provide(layer({ folder, script: script("parallel") })))
-      }).pipe(Effect.scoped),
-    60_000
+if (PostgresServer.missing !== undefined) process.stderr.write(`${PostgresServer.missing}\n`)
+
+/** One server for the file; its database holds the sessions of all cases. */
+const server = Effect.runSync(Scope.make())
+let url = ""
+beforeAll(async () => {
+  if (PostgresServer.missing !== undefined) return
+  url = await Effect.runPromise(
+    Scope.extend(PostgresServer.start(), server).pipe(Effect.flatMap(({ database }) => database))
   )
+}, 60_000)
+afterAll(() => Effect.runPromise(Scope.close(server, Exit.void)), 30_000)
 
-  it.live.skipIf(!tellsProcesses)("has its commands ended by the next one", () =>
-    Effect.gen(function*() {
-      const folder = yield* temporaryFolder
-      const child = yield* start({ mode: "turn", shape: "command", cases: [{ folder }] })
-      yield* Effect.suspend(() => sideLines(folder).includes("ready") ? Effect.void : Effect.fail("not yet")).pipe(
-        Effect.retry({ times: 400, schedule: Schedule.spaced("25 millis") })
-      )
-      yield* child.kill
-      yield* child.ended
-      yield* Effect.gen(function*() {
-        const [identity] = only(yield* readRows, "ProcessStarted").map(({ process }) => process)
-        const alive = () => processesWith(identity?.token ?? "none")
-        assert.isNotEmpty(alive())
-        const unfinished = yield* Effect.flip(ToolLoop.run({ session }))
-        assert.strictEqual(unfinished._tag, "UnfinishedError")
-        assert.isTrue("ended" in unfinished && unfinished.ended.length > 0)
-        assert.isEmpty(alive())
-        yield* ToolLoop.recover({ session, choice: "partial" })
-        assert.strictEqual((yield* ToolLoop.run({ session })).text, "Done.")
-        assert.deepStrictEqual(sideLines(folder), ["ready"])
-      }).pipe(Effect.provide(layer({ folder, script: script("command"), machine: "node" })))
-    }).pipe(Effect.scoped), 60_000)
-})
+const stores = [
+  { name: "SQLite", runs: true, failing: names, store: (): Store => ({ _tag: "sqlite" }) },
+  {
+    name: "Postgres",
+    runs: PostgresServer.missing === undefined,
+    failing: ["parallel" as const],
+    store: (): Store => ({ _tag: "postgres", url })
+  }
+]
+
+for (const { failing, name: storeName, runs, store } of stores) {
+  describe.skipIf(!runs)(`a process that is killed with -9 around any record, on ${storeName}`, () => {
+    for (const scenario of names) {
+      it.live(`is succeeded by one that tells the truth: ${scenario}`, () =>
+        Effect.gen(function*() {
+          const to = store()
+          const { children, rows } = yield* uninterrupted(scenario)
+          const cases = yield* casesFor(pointsIn([...rows, ...children], aroundOf(scenario)))
+          yield* killed({ mode: "turn", scenario, store: to, cases })
+          for (const one of cases) yield* recoverAndCheck(scenario, to, one, rows).pipe(within(placeOf(one)))
+        }).pipe(Effect.scoped), 120_000)
+    }
+
+    it.live("may be succeeded by one that is killed while it recovers", () =>
+      Effect.gen(function*() {
+        const to = store()
+        const { rows } = yield* uninterrupted("parallel")
+        const cases = yield* casesFor([
+          ...["Recovered", "Responded", "TurnEnded"].flatMap((kind) => [
+            { when: "before" as const, kind, n: 1 },
+            { when: "after" as const, kind, n: 1 }
+          ]),
+          { when: "before", kind: "Settled", n: 1 },
+          { when: "after", kind: "Settled", n: 1 },
+          { when: "after", kind: "Settled", n: 2 }
+        ])
+        yield* killed({
+          mode: "turn",
+          scenario: "parallel",
+          store: to,
+          cases: cases.map((one) => ({ ...one, point: inTheMiddle }))
+        })
+        yield* killed({ mode: "succeed", scenario: "parallel", store: to, cases })
+        for (const one of cases) yield* recoverAndCheck("parallel", to, one, rows).pipe(within(placeOf(one)))
+      }).pipe(Effect.scoped), 60_000)
+
+    it.live(
+      "is succeeded by one of two that try at once, and the other is told who has it",
+      () =>
+        Effect.gen(function*() {
+          const to = store()
+          const { rows } = yield* uninterrupted("parallel")
+          const [crashed] = yield* casesFor(1)
+          if (crashed === undefined) return assert.fail("no case")
+          const n = 1 + rows.findIndex(({ record }) => record._tag === "Settled")
+          const task: Task = {
+            mode: "turn",
+            scenario: "parallel",
+            store: to,
+            cases: [{ ...crashed, point: { when: "after", n } }]
+          }
+          yield* killed(task)
+          const ran = sideLines(crashed.folder)
+          const { point: _, ...unhurt } = crashed
+          const race: Task = { ...task, mode: "succeed", cases: [unhurt], wait: true }
+          const children = yield* Effect.all([start(race), start(race)])
+          const said = yield* Effect.all(children.map(({ next }) => next), { concurrency: 2 })
+          const winner = children[said[0]?.asked === true ? 0 : 1]
+          const refused = said.find((report) => report?.asked !== true)
+          assert.strictEqual(said.filter((report) => report?.asked === true).length, 1)
+          assert.deepStrictEqual([refused?.error, refused?.reason], ["LeaseError", "held"])
+          assert.include(refused?.message, `process ${winner?.pid}`)
+          yield* winner?.tell ?? Effect.void
+          assert.strictEqual((yield* winner?.next ?? Effect.succeed(undefined))?.text, "Done.")
+          yield* Effect.gen(function*() {
+            const after = yield* readRows(crashed.session)
+            assert.strictEqual(JournalValidator.toText(JournalValidator.validate(after)), "")
+            assert.strictEqual(only(after, "Recovered").length, 1)
+            assert.deepStrictEqual(sideLines(crashed.folder), ran)
+          }).pipe(Effect.provide(layer({ ...crashed, scenario: "parallel", store: to })))
+        }).pipe(Effect.scoped),
+      60_000
+    )
+
+    it.live.skipIf(!tellsProcesses)("has its commands ended by the next one", () =>
+      Effect.gen(function*() {
+        const to = store()
+        const one = yield* unhurt
+        const { folder, session } = one
+        const child = yield* start({ mode: "turn", scenario: "endless", store: to, cases: [one] })
+        yield* Effect.suspend(() => sideLines(folder).includes("ready") ? Effect.void : Effect.fail("not yet")).pipe(
+          Effect.retry({ times: 400, schedule: Schedule.spaced("25 millis") })
+        )
+        yield* child.kill
+        yield* child.ended
+        yield* Effect.gen(function*() {
+          const [identity] = only(yield* readRows(session), "ProcessStarted").map(({ process }) => process)
+          const alive = () => processesWith(identity?.token ?? "none")
+          assert.isNotEmpty(alive())
+          const unfinished = yield* Effect.flip(ToolLoop.run({ session }))
+          assert.strictEqual(unfinished._tag, "UnfinishedError")
+          assert.isTrue("ended" in unfinished && unfinished.ended.length > 0)
+          assert.isEmpty(alive())
+          assert.strictEqual((yield* succeed(session, "partial")).text, "Done.")
+          assert.deepStrictEqual(sideLines(folder), ["ready"])
+        }).pipe(Effect.provide(layer({ scenario: "endless", store: to, folder, session })))
+      }).pipe(Effect.scoped), 60_000)
+  })
+
+  describe.skipIf(!runs)(`a journal on ${storeName} that does not take a record`, () => {
+    for (const scenario of failing) {
+      it.live(`ends the run, and the session can be opened again: ${scenario}`, () =>
+        Effect.gen(function*() {
+          const to = store()
+          const { children, rows } = yield* uninterrupted(scenario)
+          const places = pointsIn([...rows, ...children], aroundOf(scenario)).filter(({ when }) => when === "before")
+          for (const one of yield* casesFor(places)) {
+            const points = one.point === undefined ? [] : [crashAt(one.point, CrashPoint.fail())]
+            yield* Effect.exit(turn(one.session)).pipe(
+              Effect.provide(layer({ ...one, scenario, store: to, points }))
+            )
+            yield* recoverAndCheck(scenario, to, one, rows).pipe(within(placeOf(one)))
+          }
+        }).pipe(Effect.scoped), 120_000)
+    }
+  })
+}
 
 describe("a journal that does not take a record", () => {
-  for (const shape of shapes) {
-    it.live(`ends the run, and the session can be opened again, ${shape}`, () =>
-      Effect.gen(function*() {
-        const { messages: without, rows } = yield* uninterrupted(shape)
-        for (const { n } of rows.map((_, index) => ({ n: index + 1 }))) {
-          const folder = yield* temporaryFolder
-          const points = [CrashPoint.before(n, CrashPoint.fail())]
-          const error = yield* Effect.flip(ToolLoop.run({ session, message: "Go." })).pipe(
-            Effect.provide(layer({ folder, script: script(shape), points }))
-          )
-          assert.strictEqual(error._tag, "JournalError")
-          yield* recoverAndCheck({ folder, shape, choice: "partial", without }).pipe(within(`record ${n}`))
-        }
-      }).pipe(Effect.scoped), 60_000)
-  }
-
   it.live("leaves no other call of the stage running", () =>
     Effect.gen(function*() {
       let running = 0
@@ -306,7 +381,7 @@ describe("a journal that does not take a record", () => {
               }))
             )
         })
-      const error = yield* Effect.flip(ToolLoop.run({ session, message: "Go." })).pipe(
+      const error = yield* Effect.flip(ToolLoop.run({ session: "s", message: "Go." })).pipe(
         Effect.provide(TestLoop.layer({
           model: [ScriptedModel.calls([{ name: "quick", arguments: {} }, { name: "slow", arguments: {} }])],
           tools: [tool("quick", Effect.succeed("done")), tool("slow", Effect.never)],

@@ -41,10 +41,6 @@ export const temporaryFolder = Effect.acquireRelease(
   (folder) => Effect.sync(() => fs.rmSync(folder, { recursive: true, force: true }))
 )
 
-/** A copy of what a crash left, so that one crash can be recovered from in several ways. */
-export const copyOf = (folder: string) =>
-  Effect.tap(temporaryFolder, (copy) => Effect.sync(() => fs.cpSync(folder, copy, { recursive: true })))
-
 const Report = Schema.parseJson(Schema.Struct({
   asked: Schema.optional(Schema.Boolean),
   text: Schema.optional(Schema.String),
