@@ -15,6 +15,8 @@ export const defaultSeconds = 30
 const maxSeconds = 300
 /** Of each stream at least this much is kept while a command runs. */
 const leastKept = 1_024
+/** Both streams are kept while a command runs, and that must not take more than 32 MB. */
+const mostKept = 4 * 1_024 * 1_024
 
 export const command = Schema.String.pipe(Schema.minLength(1)).annotations({
   description: "Command line for bash.",
@@ -42,7 +44,7 @@ export const summary = (command: string, description: string | undefined): strin
 
 /** What is kept of what a command prints: more than the model gets to see, since the rest can be read again. */
 export const keepBytes = ({ capacity, limits }: CallContext): number =>
-  Math.max(leastKept, capacity, limits.maxStoredOutputBytes)
+  Math.max(leastKept, capacity, Math.min(mostKept, limits.maxStoredOutputBytes))
 
 /** The folder to run in, absolute and decided. */
 export const folderOf = (files: Workspace["Type"], path: string) =>
