@@ -56,9 +56,13 @@ export const goOn = (options: {
     const { renderer, results, session, workspace } = options
     const pending = yield* Pending.of(session)
     if (pending === undefined) return yield* CommandError.usage(`Session ${session} waits for nothing.`)
-    yield* Effect.forEach(pending.calls, ({ call, ref }) => renderer.show(Event.CallReceived({ ref, call })))
+    const begun = Effect.gen(function*() {
+      yield* Effect.forEach(pending.calls, ({ call, ref }) => renderer.show(Event.CallReceived({ ref, call })))
+      if (pending.questions.length > 0) yield* renderer.show(Event.ApprovalAsked({ questions: pending.questions }))
+    })
     if (pending.questions.length === 0) {
       const supplied = yield* resultsOf(options, pending.calls)
+      yield* begun
       return yield* Turns.supply({ session, workspace, results: supplied }, renderer)
     }
     if (results.length > 0) {
@@ -66,31 +70,30 @@ export const goOn = (options: {
         `Session ${session} waits for approvals, not for results. See "capstan approvals".`
       )
     }
-    yield* renderer.show(Event.ApprovalAsked({ questions: pending.questions }))
-    if (pending.isDecided) return yield* Turns.supply({ session, workspace }, renderer)
     const stored = yield* Pending.answers(session, pending.questions)
     const { decision, missing } = Approval.answeredBy(stored, pending.questions)
-    const decided = missing.length === 0 ? decision : Approvals.merged(
-      yield* askedNow(options, missing),
-      missing,
-      decision.answers
-    )
+    const left = pending.isDecided ? [] : missing
+    yield* answerable(options, left)
+    yield* begun
+    if (pending.isDecided) return yield* Turns.supply({ session, workspace }, renderer)
+    const decided = left.length === 0
+      ? decision
+      : Approvals.merged(yield* askedNow(session, left), left, decision.answers)
     if (decided._tag === "Later") return yield* unanswered(session, missing)
     return yield* Turns.supply({ session, workspace, answers: decided }, renderer)
   })
 
-const askedNow = (
-  { ask, session, yes }: Parameters<typeof goOn>[0],
-  questions: ReadonlyArray<Approval.Question>
-) =>
-  Effect.gen(function*() {
-    const left = yes ? questions.filter(({ mustAsk }) => mustAsk) : questions
-    if (ask === "nobody" && left.length > 0) return yield* unanswered(session, left)
-    const approval = yield* Approval.Approval
-    return yield* approval.ask({ session, questions }).pipe(
-      Effect.orElse(() => unanswered(session, questions))
-    )
-  })
+/** Where nobody can be asked now, the session waits on. */
+const answerable = ({ ask, session, yes }: Parameters<typeof goOn>[0], questions: ReadonlyArray<Approval.Question>) => {
+  const left = yes ? questions.filter(({ mustAsk }) => mustAsk) : questions
+  return ask === "nobody" && left.length > 0 ? unanswered(session, left) : Effect.void
+}
+
+const askedNow = (session: string, questions: ReadonlyArray<Approval.Question>) =>
+  Effect.flatMap(
+    Approval.Approval,
+    (approval) => Effect.orElse(approval.ask({ session, questions }), () => unanswered(session, questions))
+  )
 
 const unanswered = (session: string, questions: ReadonlyArray<Approval.Question>) =>
   new CommandError.CommandError({ code: 3, tag: "awaiting", message: howToAnswer(session, questions.length) })
