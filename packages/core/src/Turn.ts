@@ -202,6 +202,9 @@ export const cancel = (
     }
     yield* CallResults.settleRest(environment, cancelled(""))
     const millis = yield* active.lap
-    yield* session.commit([{ _tag: "TurnEnded", turn: turns - 1, end: "cancelled", reason: reasons.cancelled, millis }])
+    const ended = { end: "cancelled", reason: reasons.cancelled, millis } as const
+    const result = resultOf(session.state(), { session: session.id, ...ended })
+    yield* session.commit([{ _tag: "TurnEnded", turn: turns - 1, ...ended }])
     yield* account.charge
+    yield* environment.emit(Event.Final({ result }))
   })

@@ -75,6 +75,18 @@ describe("a budget of tokens", () => {
       expect((yield* records("s")).map(({ _tag }) => _tag).slice(-3)).toEqual(["Settled", "BudgetReached", "TurnEnded"])
     }).pipe(Effect.provide(layer({ model: [looks(1), looks(1)] }))))
 
+  it.effect("ends a turn that a crash cut off as it would have ended", () =>
+    Effect.gen(function*() {
+      const whole = yield* ToolLoop.run({ session: "s", message: "x", budget: { tokens: 2_000 } })
+      const written = yield* records("s")
+      yield* Effect.flatMap(Journal.Journal, (journal) =>
+        Effect.scoped(
+          Effect.flatMap(journal.open({ session: "t", project: "/p" }), (open) => open.commit(written.slice(0, -1)))
+        ))
+      const resumed = yield* ToolLoop.run({ session: "t" })
+      expect(resumed).toEqual({ ...whole, session: "t" })
+    }).pipe(Effect.provide(layer({ model: [looks(1), looks(1)] }))))
+
   it.effect("does not take back an answer", () =>
     Effect.gen(function*() {
       const turn = yield* ToolLoop.run({ session: "s", message: "x", budget: { tokens: 10 } })

@@ -132,6 +132,20 @@ describe("cancellation", () => {
       settledWhole(yield* records)
     }).pipe(Effect.provide(layer([calls("hang")]))))
 
+  it.live("tells it last, where somebody still listens", () =>
+    Effect.gen(function*() {
+      const seen: Array<Event.Event> = []
+      const exit = yield* Effect.exit(
+        Stream.runForEach(
+          ToolLoop.stream({ session: "s", message: "x" }),
+          (event) => Effect.sync(() => seen.push(event))
+        )
+      )
+      expect(exit).toMatchObject({ _tag: "Failure", cause: { _tag: "Interrupt" } })
+      expect(seen.at(-1)).toMatchObject({ _tag: "Final", result: { end: "cancelled", calls: [{ name: "read" }] } })
+      settledWhole(yield* records)
+    }).pipe(Effect.provide(layer([calls("read"), ScriptedModel.respond(() => Effect.interrupt)]))))
+
   it.live("after a turn has ended waiting leaves it waiting", () =>
     Effect.gen(function*() {
       yield* ToolLoop.stream({ session: "s", message: "x" }).pipe(
