@@ -28,18 +28,25 @@ describe("RateLimit", () => {
       message: "At most 5 calls a minute may run; this one did not."
     })
     const writes = [1, 2, 3].map((at) => start(at, "side-effect"))
-    expect(failureOf(take(writes, "side-effect", 10))).toMatchObject({ message: expect.stringMatching(/3 writes a minute/) })
+    expect(failureOf(take(writes, "side-effect", 10))).toMatchObject({
+      message: expect.stringMatching(/3 writes a minute/)
+    })
     expect(Either.isRight(take(writes, "read-only", 10))).toBe(true)
     expect(Either.isRight(take(writes, "privileged", 10))).toBe(true)
     const commands = [1, 2].map((at) => start(at, "privileged"))
-    expect(failureOf(take(commands, "privileged", 10))).toMatchObject({ message: expect.stringMatching(/2 commands a minute/) })
+    expect(failureOf(take(commands, "privileged", 10))).toMatchObject({
+      message: expect.stringMatching(/2 commands a minute/)
+    })
     expect(Either.isRight(take(commands, "side-effect", 10))).toBe(true)
   })
 
   it("says after how many milliseconds the same call may start", () => {
     const starts = [1_000, 20_000, 30_000, 40_000, 50_000].map((at) => start(at))
     const failure = failureOf(take(starts, "read-only", 60_500))
-    expect(failure).toMatchObject({ details: { retryAfterMillis: 500 }, suggestedFix: expect.stringMatching(/in 1 seconds/) })
+    expect(failure).toMatchObject({
+      details: { retryAfterMillis: 500 },
+      suggestedFix: expect.stringMatching(/in 1 seconds/)
+    })
     expect(Either.isLeft(take(starts, "read-only", 60_999))).toBe(true)
     expect(Either.isRight(take(starts, "read-only", 61_000))).toBe(true)
   })
@@ -67,7 +74,9 @@ describe("RateLimit", () => {
     })
     expect(Either.getOrThrow(take([], "side-effect", 0, -50, 60)).written).toBe(60)
     expect(failureOf(take([], "side-effect", 0, Number.NaN, 60))).toMatchObject({ _tag: "Limit" })
-    expect(failureOf(take([], "side-effect", 0, 1, 200))).toMatchObject({ message: expect.stringMatching(/may write 0 more/) })
+    expect(failureOf(take([], "side-effect", 0, 1, 200))).toMatchObject({
+      message: expect.stringMatching(/may write 0 more/)
+    })
   })
 
   const attempts = FastCheck.array(
