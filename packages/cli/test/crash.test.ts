@@ -285,20 +285,16 @@ for (const { failing, name: storeName, runs, store } of stores) {
       () =>
         Effect.gen(function*() {
           const to = store()
-          const { rows } = yield* uninterrupted("parallel")
-          const [crashed] = yield* casesFor(1)
-          if (crashed === undefined) return assert.fail("no case")
-          const n = 1 + rows.findIndex(({ record }) => record._tag === "Settled")
+          const crashed = yield* unhurt
           const task: Task = {
             mode: "turn",
             scenario: "parallel",
             store: to,
-            cases: [{ ...crashed, point: { when: "after", n } }]
+            cases: [{ ...crashed, point: inTheMiddle }]
           }
           yield* killed(task)
           const ran = sideLines(crashed.folder)
-          const { point: _, ...unhurt } = crashed
-          const race: Task = { ...task, mode: "succeed", cases: [unhurt], wait: true }
+          const race: Task = { ...task, mode: "succeed", cases: [crashed], wait: true }
           const children = yield* Effect.all([start(race), start(race)])
           const said = yield* Effect.all(children.map(({ next }) => next), { concurrency: 2 })
           const winner = children[said[0]?.asked === true ? 0 : 1]
