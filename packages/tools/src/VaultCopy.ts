@@ -6,8 +6,6 @@
 import type { CallContext } from "@capstan/core/CallContext"
 import * as Sandbox from "@capstan/core/Sandbox"
 import * as Tool from "@capstan/core/Tool"
-import * as ToolFailure from "@capstan/core/ToolFailure"
-import { isSeenBy, type Workspace } from "@capstan/core/Workspace"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Copying from "./internal/copying.js"
@@ -25,25 +23,10 @@ const Parameters = Schema.Struct({
 
 type Arguments = typeof Parameters.Type
 
-const readOnlyRoots = (files: Workspace["Type"]): string => {
-  const roots = files.mounts
-    .filter((mount) => mount.access === "ro" && isSeenBy(mount, "vault"))
-    .map(({ name, root }) => `${name} (${root})`)
-  return roots.length === 0 ? "There is no read-only folder here." : `Read-only folders: ${roots.join(", ")}.`
-}
-
 const handler = (args: Arguments, call: CallContext) =>
   Effect.gen(function*() {
     const { files } = yield* Sandbox.Sandbox
-    const { from_path, to_path } = args
-    const source = yield* files.decide({ path: from_path, access: "read" })
-    if (source._tag === "Allowed" && source.mount.access === "rw") {
-      return yield* Effect.fail(ToolFailure.execution(
-        `"${from_path}" does not lie in a read-only folder. ${readOnlyRoots(files)}`,
-        `Use copy_file ${JSON.stringify({ from_path, to_path })}.`
-      ))
-    }
-    return Copying.report(from_path, yield* Copying.copy(files, "vault_copy", args, call, true))
+    return Copying.report(args.from_path, yield* Copying.copy(files, "vault_copy", args, call, true))
   })
 
 /**

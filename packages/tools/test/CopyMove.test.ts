@@ -167,8 +167,8 @@ for (const machine of vaults) {
     it.effect("copies nothing else, and the other tools leave the folder to it", () =>
       Effect.gen(function*() {
         const vault = yield* root
-        expect(text(yield* fail(VaultCopy.tool, { from_path: "a.txt", to_path: "b" }))).toMatch(
-          /vault \(.*\)[^]*copy_file/
+        expect(text(yield* fail(VaultCopy.tool, { from_path: "a.txt", to_path: "b" }))).toContain(
+          "no vault: copy_file copies from there"
         )
         expect(yield* fail(VaultCopy.tool, { from_path: `${vault}/key.pem`, to_path: "b" })).toMatchObject({
           _tag: "Permission"

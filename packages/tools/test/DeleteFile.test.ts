@@ -1,5 +1,7 @@
+import { ToolLoop } from "@capstan/core"
 import { Sandbox } from "@capstan/core/Sandbox"
-import { DeleteFile } from "@capstan/tools"
+import { FakeSandbox, ScriptedApproval, ScriptedModel, TestLoop } from "@capstan/testing"
+import { DeleteFile, FileTools } from "@capstan/tools"
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { machines, textOf } from "./machines.js"
@@ -84,3 +86,28 @@ for (const machine of machines) {
       ))
   })
 }
+
+describe("in the loop", () => {
+  it.effect("delete_file and vault_copy ask although everything is allowed", () =>
+    Effect.gen(function*() {
+      const turn = yield* ToolLoop.run({ session: "s", message: "tidy up" })
+      expect(turn.calls.map(({ outcome }) => outcome._tag)).toEqual(["Denied", "Succeeded", "Denied"])
+      expect(yield* FakeSandbox.files).toEqual({ "/vault/v": "v", "b.txt": "a" })
+    }).pipe(Effect.provide(TestLoop.layer({
+      workingDirectory: "/workspace",
+      mounts: [
+        { name: "workspace", root: "/workspace", access: "rw" },
+        { name: "vault", root: "/vault", access: "ro", seenBy: ["vault"] }
+      ],
+      model: [
+        ScriptedModel.call("delete_file", { path: "a.txt" }),
+        ScriptedModel.call("move_file", { from_path: "a.txt", to_path: "b.txt" }),
+        ScriptedModel.call("vault_copy", { from_path: "/vault/v", to_path: "c.txt" }),
+        ScriptedModel.text("done")
+      ],
+      approvals: [ScriptedApproval.deny("keep it"), ScriptedApproval.deny("no")],
+      files: { "a.txt": "a", "/vault/v": "v" },
+      policy: { mode: "auto", denylist: [], allowlist: ["*"], trust: "full" },
+      tools: FileTools.all
+    }))))
+})

@@ -88,7 +88,7 @@ export const make = (options: {
     if (access === "vault") {
       return mount.access === "ro" && isSeenBy(mount, "vault")
         ? undefined
-        : `lies in "${name}", which is no vault: nothing needs to be copied out of it that way`
+        : `lies in "${name}", which is no vault: copy_file copies from there`
     }
     return isSeenBy(mount, "files")
       ? undefined

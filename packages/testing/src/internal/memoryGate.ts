@@ -167,7 +167,7 @@ export const failure = (place: Allowed, reason: FileErrorReason, message: string
 /** Why a mount gives nothing to an access, whatever the path in it. */
 const withheld = (mount: Mount, access: Access): string | undefined =>
   access === "vault"
-    ? mount.access === "ro" && isSeenBy(mount, "vault") ? undefined : "which is no vault"
+    ? mount.access === "ro" && isSeenBy(mount, "vault") ? undefined : "which is no vault: copy_file copies from there"
     : isSeenBy(mount, "files")
     ? undefined
     : "out of which files can only be copied with vault_copy"
