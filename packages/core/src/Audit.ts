@@ -190,7 +190,7 @@ const argumentsOf = ({ call, intent }: RecordedCall.RecordedCall, digest: Digest
 }
 
 const nameOf = (name: string, digest: Digest): string =>
-  /^[\w.:/-]{1,64}$/.test(name) ? name : `#${digest(name).slice(0, 16)}`
+  /^[\w.:-]{1,64}$/.test(name) ? name : `#${digest(name).slice(0, 16)}`
 
 const typeOf = (value: unknown): Argument["type"] => {
   if (value === null || value === undefined) return "null"
@@ -201,12 +201,11 @@ const typeOf = (value: unknown): Argument["type"] => {
 }
 
 const decisionOf = (recorded: RecordedCall.RecordedCall): Pick<AuditCall, "decision" | "maker" | "by"> => {
-  const { decided, plan, ref, settled } = recorded
+  const { plan, settled } = recorded
   if (plan === "refused") return { decision: "refused", maker: "policy", by: null }
-  const answer = decided === null ? undefined : RecordedCall.answerTo(decided.decision, ref.position)
-  if (decided !== null && answer !== undefined && (plan === "asked" || decided.decision._tag === "DenyAll")) {
-    const by = deciderOf(decided, ref.position)
-    return { decision: decisions[answer._tag], maker: makerOf(by), by }
+  const ruling = RecordedCall.ruling(recorded)
+  if (ruling !== undefined) {
+    return { decision: decisions[ruling.answer._tag], maker: makerOf(ruling.by), by: ruling.by }
   }
   if (plan === "run") return { decision: "allowed", maker: "auto", by: null }
   return settled?.outcome._tag === "Refused"
@@ -214,22 +213,18 @@ const decisionOf = (recorded: RecordedCall.RecordedCall): Pick<AuditCall, "decis
     : { decision: "none", maker: null, by: null }
 }
 
-/** A batch may have been answered by several. */
-const deciderOf = ({ by, decision }: NonNullable<RecordedCall.RecordedCall["decided"]>, position: number): string =>
-  (decision._tag === "Each" ? decision.answers.find((given) => given.position === position)?.by : undefined) ?? by
-
 const decisions = { Approve: "approved", Always: "approved", Edit: "edited", Deny: "denied" } as const
 
 /**
- * What kind of decider calls itself so: `policy`, and flags such as `--yes`, are rules; `process:<name>` answered from another
- * process; everybody else is a person.
+ * What kind of decider calls itself so: `policy`, and flags such as `--yes`, are rules; `queue`, and `process:<name>`, answered
+ * from another process; everybody else is a person.
  *
  * @since 0.1.0
  * @category combinators
  */
 export const makerOf = (by: string): Maker => {
   if (by === "policy" || by.startsWith("--")) return "policy"
-  return by.startsWith("process:") ? "process" : "person"
+  return by === "queue" || by.startsWith("process:") ? "process" : "person"
 }
 
 const outcomeOf = (

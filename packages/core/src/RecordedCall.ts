@@ -3,7 +3,7 @@
  *
  * @since 0.1.0
  */
-import type { Answer, Decision, Question } from "./Approval.js"
+import type { Answer, Question } from "./Approval.js"
 import type { JournalRow } from "./Journal.js"
 import type { JournalRecord } from "./JournalRecord.js"
 import { type CallRef, keyOf, type ToolCall } from "./ToolCall.js"
@@ -12,7 +12,7 @@ type Of<Tag extends JournalRecord["_tag"]> = Extract<JournalRecord, { readonly _
 
 /**
  * A call and what happened to it. `at` is when it was received (milliseconds since the epoch), `plan` what was planned (null:
- * it was not planned, or not yet), `intent` the first start of its handler, `voided` whether its response broke off.
+ * it was not planned, or not yet), `corrected` the tool that was meant by another name, `intent` the first start of its handler, `voided` whether its response broke off.
  *
  * @since 0.1.0
  * @category models
@@ -23,6 +23,7 @@ export interface RecordedCall {
   readonly turn: Of<"TurnStarted"> | null
   readonly call: ToolCall
   readonly plan: "refused" | "asked" | "run" | null
+  readonly corrected: string | null
   readonly question: Question | null
   readonly decided: Of<"Decided"> | null
   readonly intent: Of<"Intent"> | null
@@ -36,23 +37,33 @@ export interface RecordedCall {
  * @since 0.1.0
  * @category accessors
  */
-export const toolOf = ({ call, intent, question }: Pick<RecordedCall, "call" | "intent" | "question">): string =>
-  intent?.tool ?? question?.tool ?? call.name
+export const toolOf = (
+  { call, corrected, intent, question }: Pick<RecordedCall, "call" | "corrected" | "intent" | "question">
+): string => intent?.tool ?? question?.tool ?? corrected ?? call.name
 
 /**
- * What a decision over a batch says of one call that was asked about; a missing answer is a denial.
+ * What was decided about a call, and who did; undefined: nobody was asked about it, and nobody said anything of it. A denial
+ * among several answers holds, and a question without an answer is denied.
  *
  * @since 0.1.0
  * @category accessors
  */
-export const answerTo = (decision: Decision, position: number): Answer | undefined => {
+export const ruling = (
+  { decided, plan, ref }: Pick<RecordedCall, "decided" | "plan" | "ref">
+): { readonly answer: Answer; readonly by: string } | undefined => {
+  if (decided === null) return undefined
+  const { by, decision } = decided
   switch (decision._tag) {
     case "ApproveAll":
-      return { _tag: "Approve" }
+      return plan === "asked" ? { answer: { _tag: "Approve" }, by } : undefined
     case "DenyAll":
-      return { _tag: "Deny", reason: decision.reason }
-    case "Each":
-      return decision.answers.find((given) => given.position === position)?.answer ?? { _tag: "Deny", reason: null }
+      return { answer: { _tag: "Deny", reason: decision.reason }, by }
+    case "Each": {
+      const given = decision.answers.filter(({ position }) => position === ref.position)
+      const found = given.find(({ answer }) => answer._tag === "Deny") ?? given[0]
+      if (found !== undefined) return { answer: found.answer, by: found.by ?? by }
+      return plan === "asked" ? { answer: { _tag: "Deny", reason: null }, by } : undefined
+    }
     case "Later":
       return undefined
   }
@@ -98,7 +109,8 @@ export const fromRows = (rows: ReadonlyArray<JournalRow>): ReadonlyArray<Recorde
         break
       case "Planned":
         changeAll(({ ref: { position } }) => ({
-          plan: record.refused.includes(position) ? "refused" : record.asked.includes(position) ? "asked" : "run"
+          plan: record.refused.includes(position) ? "refused" : record.asked.includes(position) ? "asked" : "run",
+          corrected: record.corrected?.find((found) => found.position === position)?.tool ?? null
         }))
         break
       case "Asked":
@@ -122,6 +134,7 @@ export const fromRows = (rows: ReadonlyArray<JournalRow>): ReadonlyArray<Recorde
 
 const untouched: Omit<RecordedCall, "ref" | "at" | "turn" | "call"> = {
   plan: null,
+  corrected: null,
   question: null,
   decided: null,
   intent: null,

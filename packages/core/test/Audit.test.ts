@@ -131,10 +131,64 @@ describe("Audit.calls", () => {
       tools: [Write, Look]
     }))))
 
+  it.effect("holds a question without an answer for denied, names who gave an answer, and hears of calls not asked about", () =>
+    Effect.gen(function*() {
+      expect((yield* audited).map(({ by, decision, maker }) => [decision, maker, by])).toEqual([
+        ["denied", "person", "script"],
+        ["approved", "process", "process:ann"],
+        ["denied", "person", "script"],
+        ["allowed", "auto", null]
+      ])
+    }).pipe(Effect.provide(TestLoop.layer({
+      model: [
+        ScriptedModel.calls([
+          { name: "write", arguments: { path: "a" } },
+          { name: "write", arguments: { path: "b" } },
+          { name: "look", arguments: {} },
+          { name: "LOOK", arguments: {} }
+        ]),
+        ScriptedModel.text("done")
+      ],
+      approvals: [ScriptedApproval.decide(() =>
+        Effect.succeed({
+          _tag: "Each",
+          answers: [
+            { position: 1, answer: { _tag: "Approve" }, by: "process:ann" },
+            { position: 2, answer: { _tag: "Approve" } },
+            { position: 2, answer: { _tag: "Deny", reason: null } }
+          ]
+        })
+      )],
+      tools: [Write, Look]
+    }))))
+
+  it.effect("says of every call that it was denied when all were, and knows tools by their own names", () =>
+    Effect.gen(function*() {
+      expect((yield* audited).map(({ decision, outcome, tool }) => [tool, decision, outcome])).toEqual([
+        ["write", "denied", "Denied"],
+        ["look", "denied", "Denied"],
+        ["look", "refused", "Refused"]
+      ])
+    }).pipe(Effect.provide(TestLoop.layer({
+      model: [
+        ScriptedModel.raw({
+          calls: [
+            { name: "write", raw: "{\"path\":\"a\"}" },
+            { name: "Look", raw: "{}" },
+            { name: "LOOK", raw: "[]" }
+          ]
+        }),
+        ScriptedModel.text("done")
+      ],
+      approvals: [ScriptedApproval.denyAll("no")],
+      tools: [Write, Look]
+    }))))
+
   it("tells kinds of deciders apart by their names", () => {
-    expect(["policy", "--yes", "process:ann", "user"].map(Audit.makerOf)).toEqual([
+    expect(["policy", "--yes", "queue", "process:ann", "user"].map(Audit.makerOf)).toEqual([
       "policy",
       "policy",
+      "process",
       "process",
       "person"
     ])
@@ -228,6 +282,7 @@ describe("an export", () => {
         if (second !== index) {
           expect(kinds(lines.with(index, lines[second] ?? "").with(second, line))).not.toEqual([])
         }
-      })
+      }),
+    { fastCheck: { numRuns: 40 } }
   )
 })
