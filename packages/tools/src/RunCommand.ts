@@ -81,7 +81,7 @@ export const tool: Tool.Tool<Sandbox.Sandbox> = Tool.make("run_command", {
     "Example: {\"command\":\"npm test\"} or {\"command\":\"python3 app.py\",\"timeout_seconds\":120}. " +
     "Each call is a new shell: cd and variables do not last, use cwd for the folder. There is no input: programs that ask or wait " +
     "for keys fail, and servers are ended by the time limit. A non-zero exit code is an error that shows the output. " +
-    "Long output is cut in the middle. " +
+    "If it prints too much, the middle is left out. If a program or folder is missing, it fails. " +
     "Not for reading, writing, editing, listing or searching files: read_file, write_file, edit_file, list_directory and search_files " +
     "do that better.",
   aliases: ["bash", "shell", "terminal", "execute_command"],

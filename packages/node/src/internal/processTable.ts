@@ -56,9 +56,25 @@ const parse = (pid: number, stat: string): Entry | "ended" => {
   }
 }
 
+/** More than a line of `/proc/<pid>/stat` is long. */
+const memory = Buffer.allocUnsafe(2048)
+
+/** The line in one read: there are many of them in each scan. */
+const readStat = (pid: number): string | undefined => {
+  let descriptor: number | undefined
+  try {
+    descriptor = fs.openSync(`/proc/${pid}/stat`, "r")
+    return memory.toString("latin1", 0, fs.readSync(descriptor, memory, 0, memory.length, null))
+  } catch {
+    return undefined
+  } finally {
+    if (descriptor !== undefined) fs.closeSync(descriptor)
+  }
+}
+
 const entry = (pid: number): Entry | "ended" | undefined => {
-  const stat = read(`/proc/${pid}/stat`)
-  return stat === undefined ? undefined : parse(pid, stat.toString("latin1"))
+  const stat = readStat(pid)
+  return stat === undefined ? undefined : parse(pid, stat)
 }
 
 const carries = (pid: number, token: string): boolean => {
