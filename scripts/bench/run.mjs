@@ -7,7 +7,7 @@ import { join } from "node:path"
 import { commands } from "./commands.mjs"
 import { floor } from "./effect.mjs"
 import { files } from "./files.mjs"
-import { databaseBytes, rawFloor } from "./journal.mjs"
+import { databaseBytes, journalTurn, rawFloor } from "./journal.mjs"
 import { contentBytes, perTurn } from "./loop.mjs"
 import { ratio } from "./startup.mjs"
 
@@ -64,6 +64,18 @@ try {
       `${Math.round(overhead)} B`
     )
   }
+
+  console.log()
+  row("what a turn writes, without the loop", "journal", "raw floor", "ratio", "processor's time")
+  row(...Array.from({ length: 5 }, () => "---"))
+  await journalTurn(join(folder, "warm.db"), 1000)
+  const writes = []
+  for (let run = 0; run < 5; run++) {
+    const raw = rawFloor(join(folder, `raw-${run}.db`), 1000, 300)
+    writes.push({ raw, ...await journalTurn(join(folder, `writes-${run}.db`), 1000) })
+  }
+  const [fewest = { raw: 1, millis: 1, cpu: 1 }] = writes.sort((a, b) => a.millis / a.raw - b.millis / b.raw)
+  row("1000 turns", ms(fewest.millis), ms(fewest.raw), (fewest.millis / fewest.raw).toFixed(2), ms(fewest.cpu))
 
   const before = process.memoryUsage().rss
   await perTurn(1000, Journal.layerMemory)

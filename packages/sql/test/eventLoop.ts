@@ -5,26 +5,23 @@ import { Worker } from "node:worker_threads"
 
 /** A thread that does nothing but tick: what it misses is the machine's doing. */
 const idle = `
-  const { parentPort } = require("node:worker_threads")
-  let longest = 0, before = performance.now()
+  const { workerData } = require("node:worker_threads")
+  let before = performance.now()
   setInterval(() => {
     const now = performance.now()
-    longest = Math.max(longest, now - before)
+    workerData[0] = Math.max(workerData[0], now - before)
     before = now
   }, 10)
-  parentPort.on("message", () => parentPort.postMessage(longest))
 `
 
+/** The longest time that an idle thread has missed so far. */
 const idleThread = Effect.acquireRelease(
-  Effect.sync(() => new Worker(idle, { eval: true })),
-  (worker) => Effect.promise(() => worker.terminate())
+  Effect.sync(() => {
+    const longest = new Float64Array(new SharedArrayBuffer(8))
+    return { longest, worker: new Worker(idle, { eval: true, workerData: longest }) }
+  }),
+  ({ worker }) => Effect.promise(() => worker.terminate())
 )
-
-const longestOf = (worker: Worker) =>
-  Effect.async<number>((resume) => {
-    worker.once("message", (longest: number) => resume(Effect.succeed(longest)))
-    worker.postMessage("how long?")
-  })
 
 /**
  * The longest time (milliseconds) for which a timer of 10 ms did not tick while `effect` ran, beyond what it would have
@@ -32,8 +29,7 @@ const longestOf = (worker: Worker) =>
  */
 export const responsiveness = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.gen(function*() {
-    const worker = yield* idleThread
-    yield* longestOf(worker)
+    const { longest: missed } = yield* idleThread
     let longest = 0
     let before = performance.now()
     const tick = yield* Effect.sync(() => {
@@ -43,5 +39,5 @@ export const responsiveness = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
     }).pipe(Effect.repeat(Schedule.spaced("10 millis")), Effect.fork)
     yield* effect
     yield* Fiber.interrupt(tick)
-    return longest - (yield* longestOf(worker))
+    return longest - (missed[0] ?? 0)
   }).pipe(Effect.scoped)

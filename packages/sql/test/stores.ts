@@ -13,7 +13,7 @@ import { change } from "./database.js"
 import { temporaryFile } from "./folders.js"
 
 /** A database for one test. `address` is its file or its URL. */
-export interface Database {
+interface Database {
   readonly address: string
   readonly layer: (
     options?: SqlJournal.Options
@@ -60,7 +60,7 @@ const failing = (seq: number) =>
    drop trigger if exists fails on capstan_journal;
    create trigger fails before insert on capstan_journal for each row execute function fails()`
 
-export const client = (url: string) => Layer.orDie(PgClient.layer({ url: Redacted.make(url), maxConnections: 4 }))
+const client = (url: string) => Layer.orDie(PgClient.layer({ url: Redacted.make(url), maxConnections: 4 }))
 
 /** Postgres for the tests of a file: it runs from their beginning to their end. */
 export const postgres = (): Store => {
