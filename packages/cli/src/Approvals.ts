@@ -5,7 +5,7 @@
  */
 import * as Approval from "@capstan/core/Approval"
 import type { ApprovalPolicy } from "@capstan/core/ApprovalPolicy"
-import type { ApprovalStore } from "@capstan/core/ApprovalStore"
+import { ApprovalStore } from "@capstan/core/ApprovalStore"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -54,7 +54,12 @@ export const unattended = ({ mustAsk, tool }: Approval.Question): string =>
  * @category models
  */
 export type Asked =
-  | { readonly _tag: "Terminal"; readonly prompt: Prompt }
+  | {
+    readonly _tag: "Terminal"
+    readonly prompt: Prompt
+    /** Says what becomes of a question that is answered elsewhere while it stands there. */
+    readonly note: (text: string) => Effect.Effect<void>
+  }
   | { readonly _tag: "Queue"; readonly wait: Duration.DurationInput }
   | { readonly _tag: "Nobody" }
   | { readonly _tag: "DryRun"; readonly prompt: Prompt }
@@ -62,7 +67,11 @@ export type Asked =
 const asking = (policy: ApprovalPolicy, asked: Asked): Layer.Layer<Approval.Approval, never, ApprovalStore> => {
   switch (asked._tag) {
     case "Terminal":
-      return Approval.layerCallback({ policy, by: "user", ask: asked.prompt })
+      return Approval.layerCallback({
+        policy,
+        by: "user",
+        ask: (request) => Effect.raceFirst(asked.prompt(request), elsewhere(request, asked.note))
+      })
     case "DryRun":
       return Approval.layerCallback({ policy, by: "--dry-run", ask: asked.prompt })
     case "Queue":
@@ -82,6 +91,24 @@ const asking = (policy: ApprovalPolicy, asked: Asked): Layer.Layer<Approval.Appr
       })
   }
 }
+
+/** How often a question that stands in a terminal looks for answers of another process. */
+const lookEvery = "500 millis"
+
+/** Waits for another process to answer all of it. */
+const elsewhere = (
+  request: Approval.ApprovalRequest,
+  note: (text: string) => Effect.Effect<void>
+): Effect.Effect<Approval.Decision, never, ApprovalStore> =>
+  Effect.flatMap(ApprovalStore, (store) => store.answers({ session: request.session })).pipe(
+    Effect.map((stored) => Approval.answeredBy(stored, request.questions)),
+    Effect.orElseSucceed(() => undefined),
+    Effect.flatMap((matched) =>
+      matched === undefined || matched.missing.length > 0
+        ? Effect.delay(Effect.suspend(() => elsewhere(request, note)), lookEvery)
+        : Effect.as(note("→ answered by another process"), matched.decision)
+    )
+  )
 
 /**
  * The decisions of a run. With `--yes` only what must be asked every time is asked.

@@ -6,7 +6,7 @@
 
 /** What is said of a type in so many words, where name and description say it already. */
 const noise =
-  /^ *(?:A true or false value\.|A user-defined piece of text\.|An integer\.|One of the following: .*|This (?:setting|option|argument) (?:is optional|may be repeated .*)\.)\n\n?/gm
+  /^ *(?:A true or false value\.|A user-defined piece of text\.|An integer\.|A floating point number\.|One of the following: .*|This (?:setting|option|argument) (?:is optional|may be repeated .*)\.)\n\n?/gm
 
 const title = /^capstan\n\n(?=capstan )/
 

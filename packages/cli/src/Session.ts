@@ -55,12 +55,6 @@ export const make = (options: {
   Effect.gen(function*() {
     const { flags } = options
     const host = yield* Host
-    const places = yield* Places.find({ cwd: Option.getOrUndefined(flags.cwd) })
-    const { id, model } = yield* Option.match(flags.resume, {
-      onNone: () => Effect.map(Ulid.make, (id) => ({ id, model: undefined })),
-      onSome: (id) => known(id, places)
-    })
-    const provider = yield* Providers.choose({ flags: Providers.orRecorded(flags, model), data: places.data })
     const watched = host.terminal && !flags.quiet && !options.silent
     const ask = Option.getOrElse(flags.ask, () => watched ? "terminal" as const : "nobody" as const)
     if (ask === "terminal" && !watched) {
@@ -68,6 +62,12 @@ export const make = (options: {
         "--ask terminal needs a terminal, without --quiet, --json and --stream-json. Use --ask queue and answer with \"capstan approvals\"."
       )
     }
+    const places = yield* Places.find({ cwd: Option.getOrUndefined(flags.cwd) })
+    const { id, model } = yield* Option.match(flags.resume, {
+      onNone: () => Effect.map(Ulid.make, (id) => ({ id, model: undefined })),
+      onSome: (id) => known(id, places)
+    })
+    const provider = yield* Providers.choose({ flags: Providers.orRecorded(flags, model), data: places.data })
     const redactor = Composition.redactor(host.environment)
     const screen = Layer.provideMerge(
       Screen.layer({
@@ -100,7 +100,9 @@ const askedBy = (
   if (flags.dryRun) return Effect.map(DryRun.make, (prompt) => ({ _tag: "DryRun", prompt }))
   switch (ask) {
     case "terminal":
-      return Effect.map(TerminalApproval.make({ redactor }), (prompt) => ({ _tag: "Terminal", prompt }))
+      return Effect.all({ prompt: TerminalApproval.make({ redactor }), screen: Screen.Screen }).pipe(
+        Effect.map(({ prompt, screen }) => ({ _tag: "Terminal", prompt, note: screen.note }))
+      )
     case "queue":
       return Effect.succeed({ _tag: "Queue", wait: Duration.seconds(waitOf(flags)) })
     case "nobody":

@@ -61,7 +61,7 @@ describe("capstan", () => {
         expect(stdout).not.toContain("\u001B")
       })
       expect((yield* run(at, [])).stdout).toBe(helps[0]?.stdout)
-    }), patient)
+    }), { timeout: 90_000 })
 
   it.scoped("prints completions", () =>
     Effect.gen(function*() {

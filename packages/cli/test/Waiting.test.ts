@@ -30,6 +30,20 @@ describe.skipIf(!tmux.available)("what waits, in a terminal", () => {
       assert.match((yield* run(at, ["audit"])).stdout, /approved \(user\).*\n.*denied \(process:/)
     }), inTerminal)
 
+  it.scopedLive("takes an answer of another process while it asks", () =>
+    Effect.gen(function*() {
+      const at = yield* folders
+      const terminal = yield* tmux.open(at)
+      const model = script(at, [{ calls: [write("a")] }, { text: "Done." }])
+      yield* terminal.capstan(`run go --model ${model}`)
+      yield* terminal.sees("[y] yes")
+      assert.match((yield* run(at, ["approvals"])).stdout, /by a run that waits, for /)
+      yield* run(at, ["approvals", "approve", "last"])
+      const done = yield* terminal.sees("code 0")
+      assert.include(done, "→ answered by another process")
+      assert.deepStrictEqual(fs.readdirSync(at.work), ["a"])
+    }), inTerminal)
+
   it.scopedLive("denies a question that nobody answers in time", () =>
     Effect.gen(function*() {
       const at = yield* folders
