@@ -82,8 +82,19 @@ const isTooLong = (error: unknown): error is ModelError =>
 const loadOf = ({ session }: Environment, request: ModelRequest): ContextGuard.Load => ({
   messages: request.messages,
   use: session.state().context,
-  overheadBytes: byteLength(request.instructions) + byteLength(JSON.stringify(request.tools))
+  overheadBytes: byteLength(request.instructions) + definitionBytes(request.tools)
 })
+
+/** Tools stay the same from request to request. */
+const measured = new WeakMap<ModelRequest["tools"], number>()
+
+const definitionBytes = (tools: ModelRequest["tools"]): number => {
+  const known = measured.get(tools)
+  if (known !== undefined) return known
+  const bytes = byteLength(JSON.stringify(tools))
+  measured.set(tools, bytes)
+  return bytes
+}
 
 const makeRoom = (environment: Environment, options: {
   readonly turn: number

@@ -311,6 +311,6 @@ describe("whatever record a crash comes after", () => {
           }
         }
       }),
-    { fastCheck: { numRuns: 15 } }
+    { fastCheck: { numRuns: 8 } }
   )
 })
