@@ -144,7 +144,7 @@ describe("tools that misbehave", () => {
       const ended = events.findIndex(({ _tag }) => _tag === "ToolFinished")
       expect(events.slice(ended).some(({ _tag }) => _tag === "ToolOutput")).toBe(false)
       expect(events.at(-1)?._tag).toBe("Final")
-      expect((yield* latest)[0]).toBe("left them")
+      expect(JSON.stringify((yield* ScriptedModel.requests)[1]?.messages)).toContain("left them")
     }).pipe(Effect.provide(layer({
       model: [calls("daemons"), calls("wait"), ScriptedModel.text("done")],
       tools: [
@@ -231,12 +231,18 @@ describe("stages", () => {
         return (yield* Clock.currentTimeMillis) - began
       })
       yield* elapsed
-      const one = yield* elapsed
-      const four = yield* elapsed
+      // The best of several: what else the machine does is no matter of ours.
+      const times = yield* Effect.all(Array.from({ length: 3 }, () => Effect.all({ one: elapsed, four: elapsed })))
+      const one = Math.min(...times.map(({ one }) => one))
+      const four = Math.min(...times.map(({ four }) => four))
       expect(four / one).toBeLessThanOrEqual(1.2)
     }).pipe(Effect.provide(layer({
       model: (_, n) =>
-        n % 2 === 1 ? ScriptedModel.text("done") : n < 4 ? calls("read") : calls("read", "read", "read", "read"),
+        n % 2 === 1
+          ? ScriptedModel.text("done")
+          : n === 0 || n % 4 === 2
+          ? calls("read")
+          : calls("read", "read", "read", "read"),
       tools: [timed("read", 300, "read-only")]
     }))))
 
