@@ -56,17 +56,35 @@ export const handleOf = (ref: CallRef): string => `output:${keyOf(ref)}`
  */
 export const isHandle = (text: string): boolean => /^output:\d+\.\d+\.\d+$/.test(text)
 
+/** UTF-16 code units that the memory of a process holds for all sessions. */
+const memoryLength = 32 * 1_024 * 1_024
+
 /**
- * A store in memory, gone with the process.
+ * A store in memory, gone with the process. It holds 32 Mi characters (`maxLength`); the oldest texts make room for new ones.
  *
  * @since 0.1.0
  * @category constructors
  */
-export const memory = (): OutputStore["Type"] => {
+export const memory = (options: { readonly maxLength?: number } = {}): OutputStore["Type"] => {
+  const { maxLength = memoryLength } = options
   const texts = new Map<string, string>()
-  const key = (session: string, handle: string) => `${session} ${handle}`
+  let length = 0
+  const key = (session: string, handle: string) => `${handle} ${session}`
+  const drop = (key: string) => {
+    length -= texts.get(key)?.length ?? 0
+    texts.delete(key)
+  }
   return {
-    put: ({ handle, session, text }) => Effect.sync(() => void texts.set(key(session, handle), text)),
+    put: ({ handle, session, text }) =>
+      Effect.sync(() => {
+        drop(key(session, handle))
+        texts.set(key(session, handle), text)
+        length += text.length
+        for (const oldest of texts.keys()) {
+          if (length <= maxLength || texts.size === 1) break
+          drop(oldest)
+        }
+      }),
     get: ({ handle, session }) => Effect.sync(() => texts.get(key(session, handle)))
   }
 }
@@ -77,4 +95,4 @@ export const memory = (): OutputStore["Type"] => {
  * @since 0.1.0
  * @category layers
  */
-export const layerMemory: Layer.Layer<OutputStore> = Layer.sync(OutputStore, memory)
+export const layerMemory: Layer.Layer<OutputStore> = Layer.sync(OutputStore, () => memory())
