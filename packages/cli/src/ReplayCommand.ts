@@ -5,7 +5,6 @@
  */
 import * as Content from "@capstan/core/Content"
 import type { Event } from "@capstan/core/Event"
-import type { JournalRow } from "@capstan/core/Journal"
 import * as Replay from "@capstan/core/Replay"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -42,7 +41,7 @@ export const replay = (
         )
       }
       yield* Effect.provide(
-        Effect.forEach(turns, (turn) => show(turn, endOf(turn, rows)), { discard: true }),
+        Effect.forEach(turns, show, { discard: true }),
         Layer.provideMerge(
           Screen.layer({
             live: host.terminal,
@@ -56,13 +55,13 @@ export const replay = (
       )
     }))
 
-const show = (turn: Replay.ReplayedTurn, end: number) =>
+const show = (turn: Replay.ReplayedTurn) =>
   Effect.gen(function*() {
     const screen = yield* Screen.Screen
     const said = Reading.clean(Content.toText(turn.message)).split("\n")
     yield* Effect.forEach(said, (line, index) => screen.note(`${index === 0 ? "›" : " "} ${line}`))
     for (const event of turn.events) {
-      yield* screen.showAt({ event: withoutAsker(event), at: event._tag === "Final" ? end : turn.at })
+      yield* screen.showAt({ event: withoutAsker(event), at: turn.at + workedUntil(event) })
       if (event._tag === "ApprovalAnswered") yield* screen.note(`→ ${event.by}: ${Decisions.toText(event.decision)}`)
     }
     if (turn.events.at(-1)?._tag !== "Final") yield* screen.note("✗ The program was cut off here.")
@@ -71,18 +70,5 @@ const show = (turn: Replay.ReplayedTurn, end: number) =>
 /** The diff that a person was shown with the question is shown with the call instead. */
 const withoutAsker = (event: Event): Event => event._tag === "ApprovalAnswered" ? { ...event, by: "recorded" } : event
 
-/** When the turn ended, without the time in which a person was asked, so that the figures are those of then. */
-const endOf = (turn: Replay.ReplayedTurn, rows: ReadonlyArray<JournalRow>): number => {
-  let asked: number | undefined
-  let waited = 0
-  let end = turn.at
-  let current = -1
-  for (const { at, record } of rows) {
-    if (record._tag === "TurnStarted") current = record.turn
-    if (current !== turn.turn) continue
-    if (record._tag === "Asked") asked = at
-    if (record._tag === "Decided" && asked !== undefined) waited += at - asked
-    end = at
-  }
-  return Math.max(turn.at, end - waited)
-}
+/** The time that the turn was at work, so that the figures are those of then. */
+const workedUntil = (event: Event): number => event._tag === "Final" ? event.result.spent.millis : 0
