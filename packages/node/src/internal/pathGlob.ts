@@ -108,6 +108,10 @@ export const nameOf = (text: string): Name => ({
 export const matchesName = (pattern: NamePattern, { characters: name, text }: Name): boolean => {
   if (pattern.literal !== undefined) return pattern.literal === text
   const units = pattern.units
+  // Most names differ from most patterns in their first or last character already.
+  const [first, last] = [units[0], units[units.length - 1]]
+  if (first?._tag === "One" && first.character !== name[0]) return false
+  if (last?._tag === "One" && last.character !== name[name.length - 1]) return false
   let unitAt = 0
   let nameAt = 0
   let runAt = -1
