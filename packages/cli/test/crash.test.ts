@@ -125,13 +125,16 @@ const validRequests = (requests: ReadonlyArray<ModelRequest>) => {
 const recoverAndCheck = (
   scenario: Name,
   store: Store,
-  { choice, folder, session }: Case,
+  { choice, folder, point, session }: Case,
   truth: ReadonlyArray<JournalRow>
 ) =>
   Effect.gen(function*() {
     const before = yield* readRows(session)
     const childBefore = yield* readRows(childOf(session))
     const ranBefore = sideLines(folder)
+    if (point?.kind === "ProcessStarted" && point.when === "before") {
+      assert.deepStrictEqual(ranBefore, [], "a command ran before its process was journaled")
+    }
 
     if (childBefore.length > 0) yield* succeed(childOf(session), choice)
     const result = yield* succeed(session, choice)

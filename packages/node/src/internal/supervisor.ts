@@ -10,6 +10,7 @@ import type { ChildProcess, StdioOptions } from "node:child_process"
 import { randomUUID } from "node:crypto"
 import * as fs from "node:fs"
 import process from "node:process"
+import { Writable } from "node:stream"
 import { StringDecoder } from "node:string_decoder"
 import type * as OutputPipes from "./outputPipes.js"
 import * as OutputRing from "./outputRing.js"
@@ -87,14 +88,34 @@ const spawnChild = (launch: Launch, stdio: StdioOptions): Effect.Effect<ChildPro
     }
   })
 
-/** Standard input, the outputs; every other place that is not replaced stays as it is (closed). */
+/** The descriptor on which a program is told to begin, behind all others that may be taken. */
+const startDescriptor = 5
+
+/**
+ * The same program, held back until a line comes on the start descriptor: what it does is journaled by then. If this process
+ * is killed before, the program never begins.
+ */
+const heldBack = (launch: Launch): Launch => ({
+  ...launch,
+  file: "/bin/sh",
+  args: [
+    "-c",
+    `read -r go <&${startDescriptor} && exec ${startDescriptor}<&- "$@"`,
+    launch.file,
+    launch.file,
+    ...launch.args
+  ]
+})
+
+/** Standard input, the outputs, the start; every other place that is not replaced stays as it is (closed). */
 const descriptors = (
   input: number,
   outputs: ReadonlyArray<OutputPipes.Pipe | undefined>,
   replaced: ReadonlyArray<number>,
   nothing: number
 ): StdioOptions => {
-  const taken = [input, ...outputs.map((pipe) => pipe?.write)]
+  const taken: Array<number | "pipe" | undefined> = [input, ...outputs.map((pipe) => pipe?.write)]
+  taken[startDescriptor] = "pipe"
   const length = Math.max(taken.length, ...replaced.map((descriptor) => descriptor + 1))
   return Array.from({ length }, (_, index) => taken[index] ?? (replaced.includes(index) ? nothing : "ignore"))
 }
@@ -111,7 +132,7 @@ const spawned = (
     }
     const child = yield* Effect.acquireUseRelease(
       Effect.sync(() => fs.openSync("/dev/null", "r")),
-      (nothing) => spawnChild(launch, descriptors(input ?? nothing, outputs, launch.replaced, nothing)),
+      (nothing) => spawnChild(heldBack(launch), descriptors(input ?? nothing, outputs, launch.replaced, nothing)),
       (nothing) => Effect.sync(() => fs.closeSync(nothing))
     )
     const exit = yield* Deferred.make<Ending>()
@@ -120,7 +141,11 @@ const spawned = (
         exit,
         Effect.succeed(signal === null ? { _tag: "Exited", code: code ?? 0 } : { _tag: "Signalled", signal })
       ))
-    return { identity: ProcessTable.identify(child.pid ?? 0, token), exit }
+    const begin = Effect.sync(() => {
+      const start = Array.from(child.stdio)[startDescriptor]
+      if (start instanceof Writable) start.on("error", () => undefined).end("\n")
+    })
+    return { identity: ProcessTable.identify(child.pid ?? 0, token), exit, begin }
   }).pipe(Effect.ensuring(Effect.sync(() => outputs.forEach((pipe) => pipe?.closeWrite()))))
 
 /** Keeps the output of one stream, and offers it decoded. */
@@ -178,6 +203,7 @@ export const run = <R1 = never, R2 = never>(
       ({ end }) => end
     )
     if (options.onStart !== undefined) yield* options.onStart(running.identity)
+    yield* running.begin
 
     const mailbox = yield* Mailbox.make<OutputChunk>()
     let waiting = 0
