@@ -16,6 +16,7 @@ const command = Tool.make("run_command", {
   parameters: Schema.Struct({ command: Schema.String }),
   safety: "privileged",
   allowedBy: (args, pattern) => args.command === pattern,
+  allowedTogether: (args, patterns) => args.command.split(" && ").every((part) => patterns.includes(part)),
   handler: () => Effect.succeed("")
 })
 
@@ -76,6 +77,15 @@ describe("ApprovalPolicy", () => {
     expect(ApprovalPolicy.refusal(policy({ denylist: ["copy(a/*)"] }), both, call)).toMatchObject({
       details: { pattern: "copy(a/*)" }
     })
+  })
+
+  it("entries cover a call together of which each part has its own", () => {
+    const call = prepared(command, { command: "npm ci && npm test" })
+    const covers = (...entries: ReadonlyArray<string>) => ApprovalPolicy.covers(entries, "run_command", call)
+    expect(covers("run_command(npm ci)", "run_*(npm test)")).toBe(true)
+    expect(covers("run_command(npm ci)", "other(npm test)")).toBe(false)
+    expect(covers("run_command(npm ci)")).toBe(false)
+    expect(covers()).toBe(false)
   })
 
   it("deny wins over allow, trust over both, and mode deny runs only what is allowed", () => {

@@ -7,6 +7,7 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { afterAll } from "vitest"
+import * as ShellSessions from "../src/internal/shellSessions.js"
 import { confines, cutShort, endings, leftOver, makeMarker, stubborn } from "./processCases.js"
 
 const root = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), "capstan-session-test-")))
@@ -256,3 +257,21 @@ it.live("more sessions than can be kept: the one that was not used for longest s
     expect((yield* first("echo ${a-none}")).out).toBe("1\n")
     expect((yield* second("echo ${a-none}")).out).toBe("none\n")
   }).pipe(Effect.provide(HostProcessRunner.layer(options))))
+
+it.live("without bash there are no sessions", () =>
+  Effect.gen(function*() {
+    const { run } = yield* ShellSessions.make({
+      execute: () => Effect.die("nothing may run"),
+      shell: (command) => HostProcessRunner.shell(command, () => false),
+      deny: []
+    })
+    expect(yield* Effect.flip(run({ command: "true", cwd: root, session: "s", keepBytes: 10 })))
+      .toMatchObject({ _tag: "ProcessError", reason: "not-found", message: expect.stringContaining("need bash") })
+  }))
+
+it.live("what the user adds to the variables that commands do not get is not handed on either", () =>
+  Effect.gen(function*() {
+    const run = shell()
+    expect((yield* run("export MINE_1=a OTHER=b")).notes).toEqual([expect.stringContaining("run: MINE_1")])
+    expect((yield* run("echo ${MINE_1-none} $OTHER")).out).toBe("none b\n")
+  }).pipe(Effect.provide(HostProcessRunner.layer({ ...options, denyEnvironment: ["mine_*"] }))))
