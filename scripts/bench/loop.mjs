@@ -58,7 +58,8 @@ export const perTurn = (turns, journal) => {
   const limits = {
     ...Limits.strict,
     maxToolIterationsPerUserTurn: Number.MAX_SAFE_INTEGER,
-    repeatsBeforeEnd: Number.MAX_SAFE_INTEGER
+    repeatsBeforeEnd: Number.MAX_SAFE_INTEGER,
+    callsPerMinute: Number.MAX_SAFE_INTEGER
   }
   return Effect.runPromise(
     Effect.gen(function*() {

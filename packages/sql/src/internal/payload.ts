@@ -74,7 +74,17 @@ const phrases: ReadonlyArray<string> = [
   `,"bootId":"`,
   `,"token":"`,
   `,"end":"answered","reason":null`,
-  `{"turn":1,"iteration":`
+  `},"at":`,
+  `,"tool":"`,
+  `,"polls":false`,
+  `,"outcome":{"_tag":"Succeeded","content":[`,
+  `,"outcome":{"_tag":"`,
+  `],"finish":"tool-calls","usage":null`,
+  `],"finish":"stop","usage":null`,
+  `,"content":[`,
+  `,"provider":"`,
+  `,"model":"`,
+  `,"user":null,"parent":null,"instructionsHash":"`
 ]
 
 const escape = "\u001f"
