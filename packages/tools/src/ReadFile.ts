@@ -25,7 +25,7 @@ const warnedLines = 10
 
 const Parameters = Schema.Struct({
   path: Schema.String.annotations({
-    description: "File, relative to the working directory.",
+    description: "File, relative to the working directory; or the handle that a cut result names.",
     examples: ["src/main.ts"]
   }),
   start_line: Schema.optionalWith(
