@@ -126,8 +126,8 @@ const make = (options: Options) =>
       Effect.gen(function*() {
         const id = idOf(permission, length)
         yield* query(
-          sql`insert into capstan_permission (id, project, version, value)
-            values (${id}, ${permission.project}, ${version}, ${encodePermission(permission)})
+          sql`insert into capstan_permission (id, project, at, version, value)
+            values (${id}, ${permission.project}, ${permission.at}, ${version}, ${encodePermission(permission)})
             on conflict (id) do nothing`
         )
         const [row] = yield* query(
@@ -143,7 +143,7 @@ const make = (options: Options) =>
       function*({ project }: { readonly project: string | undefined }) {
         const within = project === undefined ? sql`true` : sql`project = ${project}`
         const rows = yield* query(
-          sql<PermissionRow>`select id, version, value from capstan_permission where ${within} order by key`
+          sql<PermissionRow>`select id, version, value from capstan_permission where ${within} order by at, id`
         )
         return yield* Effect.forEach(rows, toPermission)
       }

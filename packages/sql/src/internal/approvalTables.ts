@@ -11,12 +11,12 @@ const sqlite: ReadonlyArray<string> = [
     primary key (session, turn, iteration, position)
   ) without rowid`,
   `create table if not exists capstan_permission (
-    key integer primary key autoincrement,
-    id text not null unique,
+    id text not null primary key,
     project text not null,
+    at integer not null,
     version integer not null,
     value text not null
-  )`
+  ) without rowid`
 ]
 
 const postgres: ReadonlyArray<string> = [
@@ -30,13 +30,13 @@ const postgres: ReadonlyArray<string> = [
     primary key (session, turn, iteration, position)
   )`,
   `create table if not exists capstan_permission (
-    key bigint generated always as identity primary key,
-    id text not null unique,
+    id text not null primary key,
     project text not null,
+    at bigint not null,
     version integer not null,
     value text not null
   )`
 ]
 
-/** The tables of answers and permissions; `key` keeps the order in which these were granted. */
+/** The tables of answers and permissions. */
 export const approvalTables: Tables = { name: "approvals", migrations: [{ sqlite, postgres }], keys: [] }

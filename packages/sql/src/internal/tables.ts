@@ -50,7 +50,8 @@ const migrate = (sql: SqlClient.SqlClient, tables: Tables, from: number): Effect
       sql.withTransaction(
         run(["select pg_advisory_xact_lock(7163541)", meta, ...missing.flatMap(({ postgres }) => postgres)])
       ),
-    orElse: () => run([meta, ...missing.flatMap(({ sqlite }) => sqlite)])
+    // Without a table of row numbers beside it, which would be another page.
+    orElse: () => run([`${meta} without rowid`, ...missing.flatMap(({ sqlite }) => sqlite)])
   })
 }
 
