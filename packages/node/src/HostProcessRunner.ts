@@ -100,6 +100,7 @@ export const make = (options: RunnerOptions = {}): Effect.Effect<ProcessRunner["
             }),
             token,
             status: false,
+            aside: undefined,
             replaced: [],
             spareLeader: false
           },

@@ -148,7 +148,9 @@ export const make = (
           pipes,
           {
             file: found.program,
-            args: [...confined, "--", frame.file, ...frame.args],
+            // Command lines can be read by every user of the machine, and the environment is among these arguments.
+            args: ["--args", "5", "--", frame.file, ...frame.args],
+            aside: confined.map((argument) => `${argument}\0`).join(""),
             input: frame.input,
             reportBytes: frame.reportBytes,
             cwd: "/",

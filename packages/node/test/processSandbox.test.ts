@@ -128,6 +128,28 @@ describe.skipIf(!confines)("a sandboxed command", () => {
         expect(strange).toEqual([])
       }))
 
+    it.effect("shows its environment to nobody else", () =>
+      Effect.gen(function*() {
+        const { run } = yield* ProcessRunner
+        let shown = ""
+        const look = (pid: number) => Effect.sync(() => (shown += fs.readFileSync(`/proc/${pid}/cmdline`, "latin1")))
+        let leader = 0
+        yield* run({
+          command: "echo $PRIVATE",
+          cwd: workspace,
+          env: { PRIVATE: "only-for-the-command" },
+          keepBytes: 100,
+          onStart: ({ pid }) => Effect.asVoid(Effect.zipRight(Effect.sync(() => (leader = pid)), look(pid))),
+          onOutput: ({ text }) => {
+            expect(text).toBe("only-for-the-command\n")
+            return Effect.void
+          }
+        })
+        expect(leader).toBeGreaterThan(1)
+        expect(shown).toContain("echo $PRIVATE")
+        expect(shown).not.toContain("only-for-the-command")
+      }))
+
     it.effect("passes exit codes and both outputs through, real pipes among them", () =>
       Effect.gen(function*() {
         expect(yield* run("echo out; echo err | tee /dev/stderr; exit 7")).toEqual({

@@ -29,6 +29,8 @@ export interface Launch {
   readonly status: boolean
   /** Descriptor 4 becomes a pipe of which so many bytes are handed back; 0: there is none. */
   readonly reportBytes: number
+  /** What can be read from descriptor 5; undefined: it is closed. */
+  readonly aside: string | undefined
   /** Descriptors that this process inherited and would pass on: the command gets `/dev/null` in their place. */
   readonly replaced: ReadonlyArray<number>
   /** The leader is the wall of a sandbox (see `Sweep`). */
@@ -89,7 +91,7 @@ const spawnChild = (launch: Launch, stdio: StdioOptions): Effect.Effect<ChildPro
   })
 
 /** The descriptor on which a program is told to begin, behind all others that may be taken. */
-const startDescriptor = 5
+const startDescriptor = 6
 
 /**
  * The same program, held back until a line comes on the start descriptor: what it does is journaled by then. If this process
@@ -107,14 +109,24 @@ const heldBack = (launch: Launch): Launch => ({
   ]
 })
 
-/** Standard input, the outputs, the start; every other place that is not replaced stays as it is (closed). */
+/** Texts that a program reads. */
+interface Inputs {
+  readonly input: number | undefined
+  readonly aside: number | undefined
+}
+
+/** Standard input, the outputs, what is read aside, the start; every other place that is not replaced stays closed. */
 const descriptors = (
-  input: number,
+  { aside, input }: Inputs,
   outputs: ReadonlyArray<OutputPipes.Pipe | undefined>,
   replaced: ReadonlyArray<number>,
   nothing: number
 ): StdioOptions => {
-  const taken: Array<number | "pipe" | undefined> = [input, ...outputs.map((pipe) => pipe?.write)]
+  const taken: Array<number | "pipe" | undefined> = [
+    input ?? nothing,
+    ...outputs.map((pipe) => pipe?.write),
+    aside
+  ]
   taken[startDescriptor] = "pipe"
   const length = Math.max(taken.length, ...replaced.map((descriptor) => descriptor + 1))
   return Array.from({ length }, (_, index) => taken[index] ?? (replaced.includes(index) ? nothing : "ignore"))
@@ -122,7 +134,7 @@ const descriptors = (
 
 const spawned = (
   launch: Launch,
-  input: number | undefined,
+  inputs: Inputs,
   outputs: ReadonlyArray<OutputPipes.Pipe | undefined>,
   token: string
 ) =>
@@ -132,7 +144,7 @@ const spawned = (
     }
     const child = yield* Effect.acquireUseRelease(
       Effect.sync(() => fs.openSync("/dev/null", "r")),
-      (nothing) => spawnChild(heldBack(launch), descriptors(input ?? nothing, outputs, launch.replaced, nothing)),
+      (nothing) => spawnChild(heldBack(launch), descriptors(inputs, outputs, launch.replaced, nothing)),
       (nothing) => Effect.sync(() => fs.closeSync(nothing))
     )
     const exit = yield* Deferred.make<Ending>()
@@ -190,11 +202,12 @@ export const run = <R1 = never, R2 = never>(
     const stderr = yield* pipes.open
     const status = launch.status ? yield* pipes.open : undefined
     const report = launch.reportBytes > 0 ? yield* pipes.open : undefined
-    const input = launch.input === undefined ? undefined : yield* pipes.holding(launch.input)
+    const held = (text: string | undefined) => text === undefined ? Effect.succeed(undefined) : pipes.holding(text)
+    const inputs = { input: yield* held(launch.input), aside: yield* held(launch.aside) }
 
     const running = yield* Effect.acquireRelease(
       Effect.gen(function*() {
-        const child = yield* spawned(launch, input, [stdout, stderr, status, report], launch.token)
+        const child = yield* spawned(launch, inputs, [stdout, stderr, status, report], launch.token)
         const end = yield* Effect.cached(
           Sweep.sweep(child.identity, { ...manner, byGroup: true, spareLeader: launch.spareLeader })
         )
