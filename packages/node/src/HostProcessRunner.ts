@@ -102,7 +102,7 @@ export const make = (options: RunnerOptions = {}): Effect.Effect<ProcessRunner["
             status: false,
             aside: undefined,
             replaced: [],
-            spareLeader: false
+            walled: false
           },
           manner,
           request

@@ -158,7 +158,7 @@ export const make = (
             token,
             status: true,
             replaced: inheritedDescriptors(),
-            spareLeader: true
+            walled: true
           },
           manner,
           request

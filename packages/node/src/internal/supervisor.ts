@@ -33,8 +33,8 @@ export interface Launch {
   readonly aside: string | undefined
   /** Descriptors that this process inherited and would pass on: the command gets `/dev/null` in their place. */
   readonly replaced: ReadonlyArray<number>
-  /** The leader is the wall of a sandbox (see `Sweep`). */
-  readonly spareLeader: boolean
+  /** The leader is the wall of a sandbox: a sweep spares it, and it dies with this process. */
+  readonly walled: boolean
 }
 
 /** Options of `ProcessRunner.run`. */
@@ -119,7 +119,7 @@ interface Inputs {
 const descriptors = (
   { aside, input }: Inputs,
   outputs: ReadonlyArray<OutputPipes.Pipe | undefined>,
-  replaced: ReadonlyArray<number>,
+  { replaced, walled }: Launch,
   nothing: number
 ): StdioOptions => {
   const taken: Array<number | "pipe" | undefined> = [
@@ -127,7 +127,7 @@ const descriptors = (
     ...outputs.map((pipe) => pipe?.write),
     aside
   ]
-  taken[startDescriptor] = "pipe"
+  if (!walled) taken[startDescriptor] = "pipe"
   const length = Math.max(taken.length, ...replaced.map((descriptor) => descriptor + 1))
   return Array.from({ length }, (_, index) => taken[index] ?? (replaced.includes(index) ? nothing : "ignore"))
 }
@@ -144,7 +144,7 @@ const spawned = (
     }
     const child = yield* Effect.acquireUseRelease(
       Effect.sync(() => fs.openSync("/dev/null", "r")),
-      (nothing) => spawnChild(heldBack(launch), descriptors(inputs, outputs, launch.replaced, nothing)),
+      (nothing) => spawnChild(launch.walled ? launch : heldBack(launch), descriptors(inputs, outputs, launch, nothing)),
       (nothing) => Effect.sync(() => fs.closeSync(nothing))
     )
     const exit = yield* Deferred.make<Ending>()
@@ -209,7 +209,7 @@ export const run = <R1 = never, R2 = never>(
       Effect.gen(function*() {
         const child = yield* spawned(launch, inputs, [stdout, stderr, status, report], launch.token)
         const end = yield* Effect.cached(
-          Sweep.sweep(child.identity, { ...manner, byGroup: true, spareLeader: launch.spareLeader })
+          Sweep.sweep(child.identity, { ...manner, byGroup: true, spareLeader: launch.walled })
         )
         return { ...child, end }
       }),
