@@ -97,20 +97,12 @@ export interface Led {
 const reaches = (pattern: string, { canonical, display }: Led): boolean =>
   Glob.matches(pattern, display) || Glob.matches(pattern, canonical)
 
-const plain = (path: string): string => {
-  const kept = path.split("/").reduce<ReadonlyArray<string>>(
-    (kept, segment) =>
-      segment === "" || segment === "." ? kept : segment === ".." ? kept.slice(0, -1) : [...kept, segment],
-    []
-  )
-  return (path.startsWith("/") ? "/" : "") + kept.join("/")
-}
-
 /** A link can lead what is written to somewhere else: a pattern then has to cover that place, too. */
 const ledAstray = (paths: ReadonlyArray<Led>): ReadonlyArray<Led> =>
-  paths.filter(({ access, canonical, display, written }) =>
-    access !== "read" && access !== "list" && ![display, canonical].includes(plain(written))
-  )
+  paths.filter(({ access, canonical, display, written }) => {
+    const plain = Glob.plain(written)
+    return access !== "read" && access !== "list" && plain !== display && plain !== canonical
+  })
 
 /**
  * Whether allow entries, one alone or several together, cover all that a call does. `paths`: where those that it writes lead,

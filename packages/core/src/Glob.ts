@@ -18,8 +18,13 @@ export const matches = (pattern: string, text: string): boolean => {
   return tokenize(pattern).reduce((reached, token) => advance(token, chars, reached), start).at(-1) === true
 }
 
-/** A path without `.`, `..` and doubled slashes; undefined where it leads above where it starts. */
-const plain = (path: string): string | undefined => {
+/**
+ * A path without `.`, `..` and doubled slashes (`.` for where it starts); undefined where it leads above that.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const plain = (path: string): string | undefined => {
   const kept: Array<string> = []
   for (const segment of path.split("/")) {
     if (segment === "" || segment === ".") continue

@@ -229,15 +229,8 @@ const reserveWrite = (
   bytes: number
 ): Effect.Effect<void, ToolFailure.ToolFailure> =>
   Effect.suspend(() => {
-    const left = limits.bytesWrittenPerSession - session.state().written - traces.written
-    if (bytes > left) {
-      return Effect.fail(ToolFailure.limit(
-        "bytes_written",
-        limits.bytesWrittenPerSession,
-        `This would write ${bytes} bytes; the session may write ${left} more.`,
-        "Write less, or tell the user what is left to do."
-      ))
-    }
+    const failure = RateLimit.overQuota(session.state().written + traces.written, bytes, limits)
+    if (failure !== undefined) return Effect.fail(failure)
     traces.written += bytes
     return Effect.void
   })
