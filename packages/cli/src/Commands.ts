@@ -213,6 +213,12 @@ const toolsShow = Command.make(
   (flags) => Effect.flatMap(Effect.promise(() => import("./ToolsCommand.js")), ({ show }) => show(flags))
 ).pipe(Command.withDescription("Shows a tool as a model is told of it."))
 
+const toolsAudit = Command.make(
+  "audit",
+  toolsListOptions,
+  (flags) => Effect.flatMap(Effect.promise(() => import("./ToolsCommand.js")), ({ audit }) => audit(flags))
+).pipe(Command.withDescription("Says how well each tool is described to a model, the worst first."))
+
 const demoOptions = { verbose: Flags.verbose }
 
 const demo = Command.make(
@@ -225,7 +231,7 @@ const demo = Command.make(
 
 const tools = Command.make("tools").pipe(
   Command.withDescription("What a model is told of its tools."),
-  Command.withSubcommands([toolsList, toolsShow])
+  Command.withSubcommands([toolsList, toolsShow, toolsAudit])
 )
 
 /**
@@ -272,6 +278,10 @@ export const shape: CommandShape = {
     ]),
     leaf("audit", auditOptions, 0, [leaf("export", exportOptions, 0), leaf("verify", auditOptions, 1)]),
     leaf("doctor", doctorOptions, 0),
-    leaf("tools", {}, 0, [leaf("list", toolsListOptions, 0), leaf("show", toolsListOptions, 1)])
+    leaf("tools", {}, 0, [
+      leaf("list", toolsListOptions, 0),
+      leaf("show", toolsListOptions, 1),
+      leaf("audit", toolsListOptions, 0)
+    ])
   ]
 }

@@ -3,6 +3,7 @@
  *
  * @since 0.1.0
  */
+import * as ToolDescription from "@capstan/dialect/ToolDescription"
 import * as Effect from "effect/Effect"
 import * as CommandError from "./CommandError.js"
 import * as CommandLine from "./CommandLine.js"
@@ -38,6 +39,30 @@ export const list = (flags: { readonly json: boolean }): Effect.Effect<void, nev
             /^.*?[.](?=\s|$)/s.exec(description)?.[0] ?? description
           }\n`
         ).join("")
+    ))
+
+const audits = sorted.map(({ definition }) => ToolDescription.audit(definition)).sort((a, b) => a.score - b.score)
+
+const marked = ({ marks, score, tool }: ToolDescription.Audit): string =>
+  [
+    `${score.toFixed(2)}  ${tool}\n`,
+    ...marks.flatMap(({ advice, criterion, score }) =>
+      advice === null ? [] : [`      ${criterion} ${score.toFixed(2)}: ${advice}\n`]
+    )
+  ].join("")
+
+/**
+ * Says how well each tool is described, from 0 to 1, the worst first, and what would make it better.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const audit = (flags: { readonly json: boolean }): Effect.Effect<void, never, Host> =>
+  Effect.flatMap(Host, (host) =>
+    host.write(
+      flags.json
+        ? JsonOutput.line({ type: "ToolAudit", version: JsonOutput.version, tools: audits })
+        : audits.map(marked).join("")
     ))
 
 /**

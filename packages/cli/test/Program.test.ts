@@ -46,9 +46,8 @@ describe("capstan", () => {
         ["doctor"],
         ["tools"],
         ["tools", "show"],
-        [
-          "approvals"
-        ],
+        ["tools", "audit"],
+        ["approvals"],
         ["approvals", "deny"],
         ["audit"],
         ["audit", "verify"],
