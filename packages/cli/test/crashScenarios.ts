@@ -36,7 +36,7 @@ export interface Scenario {
 }
 
 /** Where handlers leave a line each time they run: `session turn.iteration.position`. */
-export const sideFile = (folder: string) => path.join(folder, "side.txt")
+const sideFile = (folder: string) => path.join(folder, "side.txt")
 
 /** What handlers have left. */
 export const sideLines = (folder: string): ReadonlyArray<string> =>

@@ -23,7 +23,7 @@ export const Point = Schema.Struct({
 
 export type Point = typeof Point.Type
 
-export const Choice = Schema.Literal("partial", "discard")
+const Choice = Schema.Literal("partial", "discard")
 
 /**
  * Each case has a folder and a session of its own; the process is killed once each is at its point. `turn` runs the
