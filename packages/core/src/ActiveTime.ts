@@ -64,6 +64,8 @@ export const make = (parent?: ActiveTime): Effect.Effect<ActiveTime> =>
     })
     const excludingHere = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
       Effect.acquireUseRelease(pause, () => effect, () => resume)
+    const excluding = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+      parent === undefined ? excludingHere(effect) : parent.excluding(excludingHere(effect))
 
     const until = (deadline: number): Effect.Effect<void> =>
       Effect.flatMap(millis, (now) => {
@@ -82,7 +84,7 @@ export const make = (parent?: ActiveTime): Effect.Effect<ActiveTime> =>
         lapBegan = now
         return lap
       }),
-      excluding: parent === undefined ? excludingHere : (effect) => parent.excluding(excludingHere(effect)),
+      excluding,
       within: (effect, { millis: limit, onTimeout }) =>
         Effect.flatMap(millis, (now) =>
           Effect.raceWith(effect, until(now + limit), {

@@ -18,6 +18,8 @@ import {
 
 const None = Schema.Struct({})
 
+class Refusal extends Schema.TaggedError<Refusal>()("Refusal", { message: Schema.String }) {}
+
 const tool = (
   name: string,
   handler: Parameters<typeof Tool.make<{}, {}, string, string, unknown, never>>[1]["handler"],
@@ -193,7 +195,7 @@ describe("failures of handlers", () => {
       expect(yield* resultOf(tool("api", () => Effect.fail(json)))).toBe(json)
       expect(yield* resultOf(tool("api", () => Effect.fail({ message: json })))).toBe(json)
       expect(yield* resultOf(tool("api", () => Effect.fail("[1]")))).toBe("api failed: [1]")
-      expect(yield* resultOf(tool("api", () => Effect.fail(new Error("no"))))).toBe("api failed: no")
+      expect(yield* resultOf(tool("api", () => Effect.fail(new Refusal({ message: "no" }))))).toBe("api failed: no")
     }))
 
   it.effect("do not stop the batch", () =>
