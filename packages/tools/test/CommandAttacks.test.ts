@@ -1,6 +1,6 @@
 import { CommandPolicy } from "@capstan/tools"
 import { describe, expect, it } from "@effect/vitest"
-import { attacks } from "./commandAttackCases.js"
+import { approvingOthers, attacks, notApproving } from "./commandAttackCases.js"
 
 /** Lists that people write, and that none of the attacks may slip past. */
 const allowed: ReadonlyArray<string> = [
@@ -57,6 +57,25 @@ describe("published attacks", () => {
     )
   )("%s: %j is what a deny entry names", (_, line) => {
     expect(CommandPolicy.touches(line, "touch *")).toBe(true)
+  })
+})
+
+describe("this program itself, in a command", () => {
+  it.each(approvingOthers)("%j is dangerous: it could approve what nobody was asked about", (line) => {
+    const { class: kind, reasons } = CommandPolicy.judge(line)
+    expect([kind, reasons.join()]).toEqual(["dangerous", expect.stringContaining("capstan itself")])
+  })
+
+  it.each([
+    "sqlite3 ~/.local/share/capstan/capstan.db 'update approvals set answer = 1'",
+    "sqlite3 \"$XDG_DATA_HOME/capstan/capstan.db\" .dump",
+    "cp evil.db /home/me/.local/share/capstan/capstan.db"
+  ])("%j is dangerous: answers are kept there", (line) => {
+    expect(CommandPolicy.judge(line).class).toBe("dangerous")
+  })
+
+  it.each(notApproving)("%j is not", (line) => {
+    expect(CommandPolicy.judge(line).class).not.toBe("dangerous")
   })
 })
 

@@ -394,3 +394,63 @@ export const attacks: Readonly<Record<string, ReadonlyArray<string>>> = {
     "node build.js\ntouch evil"
   ]
 }
+
+/** A command that answers or starts something through this program, so that one approval would give others. */
+export const approvingOthers: ReadonlyArray<string> = [
+  "capstan approvals approve 01KAM5ZT",
+  "capstan approvals --json approve 01KAM5ZT",
+  "capstan --json approvals approve 01KAM5ZT",
+  "capstan approvals --cwd permissions approve 01KAM5ZT",
+  "capstan approvals deny 01KAM5ZT 1",
+  "capstan approvals revoke 3",
+  "capstan run 'touch evil' --yes",
+  "capstan run --dry-run 'touch evil'",
+  "echo 'touch evil' | capstan run - --yes",
+  "capstan resume 01KAM5ZT --result 0=yes",
+  "capstan chat",
+  "capstan $VERB",
+  "capstan approvals $VERB 01KAM5ZT",
+  "capstan approvals \"$@\"",
+  "capstan config init",
+  "/usr/local/bin/capstan approvals approve 01KAM5ZT",
+  "'cap'stan approvals approve 01KAM5ZT",
+  "XDG_DATA_HOME=/tmp capstan approvals approve 01KAM5ZT",
+  "env -i capstan approvals approve 01KAM5ZT",
+  "nohup capstan approvals approve 01KAM5ZT &",
+  "timeout -v 5 capstan approvals approve 01KAM5ZT",
+  "npm test && (sleep 5; capstan approvals approve 01KAM5ZT) &",
+  "bash -c 'capstan approvals approve 01KAM5ZT'",
+  "echo 01KAM5ZT | xargs capstan approvals approve",
+  "echo $(capstan approvals approve 01KAM5ZT)",
+  "c() { capstan \"$@\"; }; c approvals approve 01KAM5ZT",
+  "npx capstan approvals approve 01KAM5ZT",
+  "npx --yes @capstan/cli@0.1.0 approvals approve 01KAM5ZT",
+  "npx -p @capstan/cli capstan approvals approve 01KAM5ZT",
+  "npm exec -- capstan approvals approve 01KAM5ZT",
+  "npm exec -c 'capstan approvals approve 01KAM5ZT'",
+  "pnpm dlx @capstan/cli run 'touch evil' --yes",
+  "yarn capstan approvals approve 01KAM5ZT",
+  "node packages/cli/dist/bin.js approvals approve 01KAM5ZT",
+  "node --enable-source-maps node_modules/.bin/capstan approvals approve 01KAM5ZT",
+  "node node_modules/@capstan/cli/dist/bin.js approvals approve 01KAM5ZT"
+]
+
+/** What is no more than looking, or another program's affair. */
+export const notApproving: ReadonlyArray<string> = [
+  "capstan",
+  "capstan --version",
+  "capstan sessions --all",
+  "capstan show 01KAM5ZT",
+  "capstan replay last",
+  "capstan audit verify",
+  "capstan approvals --json",
+  "capstan approvals permissions",
+  "capstan tools audit",
+  "npm install capstan",
+  "npm install @capstan/core @capstan/cli typescript",
+  "grep -rn capstan src",
+  "git commit -m 'Let capstan approvals approve more'",
+  "echo capstan approvals approve",
+  "cd capstan && npm run build",
+  "node scripts/capstan-build.js run"
+]

@@ -1,4 +1,5 @@
 /** What makes a single command dangerous. */
+import * as OwnCommand from "./ownCommand.js"
 import { changesSystem, isCredential, isDevice, isSocket, reach } from "./protectedPaths.js"
 import type { Redirect } from "./shellCommands.js"
 import { dynamic } from "./shellWords.js"
@@ -262,7 +263,10 @@ export const examine = (list: ReadonlyArray<string>): ReadonlyArray<Finding> => 
   }
   const program = programOf(name)
   const rule = rules.get(program) ?? rules.get(program.split(".")[0] ?? program)
-  return [...(rule?.(args) ?? nothing), ...reads(program, args)].map((finding) =>
+  const own = OwnCommand.changes(list)
+    ? dangerous("it runs capstan itself, which could approve or start what nobody was asked about")
+    : nothing
+  return [...(rule?.(args) ?? nothing), ...reads(program, args), ...own].map((finding) =>
     finding.reason.startsWith("it ") || finding.reason.startsWith("the container")
       ? { ...finding, reason: `${program}: ${finding.reason}` }
       : finding

@@ -105,6 +105,7 @@ const credentials: ReadonlyArray<RegExp> = [
   /^\/etc\/(?:g?shadow-?|sudoers(?:\.d\/.*)?|master\.passwd|ssh\/ssh_host_[^/]*_key)$/,
   /^\/proc\/[^/]+\/(?:environ|mem|maps)$/,
   /(?:^|\/)(?:Login Data|Cookies|key[34]\.db|logins\.json|[^/]*\.keychain(?:-db)?)$/,
+  /(?:^|\/)share\/capstan(?:\/|$)|(?:^|\/)capstan\.db(?:-wal|-shm)?$/,
   /(?:^|\/)[^/]*\.(?:pem|p12|pfx|key)$/,
   /(?:^|\/)\.env(?:\.(?!example$|sample$|template$|dist$)[^/]+)?$/
 ]

@@ -202,7 +202,20 @@ export const unfold = (list: ReadonlyArray<string>): Unfolded => {
   }
 }
 
-const notable = new Set(["rm", "dd", "chmod", "chown", "shred", "mkfs", "find", "eval", "sudo", "su", ...shells])
+const notable = new Set([
+  "rm",
+  "dd",
+  "chmod",
+  "chown",
+  "shred",
+  "mkfs",
+  "find",
+  "eval",
+  "sudo",
+  "su",
+  "capstan",
+  ...shells
+])
 
 /** Where an option of a wrapper took an argument that is not known here, the command begins later. */
 const suspicious = (inner: ReadonlyArray<string>): ReadonlyArray<ReadonlyArray<string>> =>
