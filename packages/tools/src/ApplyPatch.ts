@@ -280,25 +280,28 @@ const assess = ({ patch }: Arguments): Assessment => ({
 })
 
 /**
- * Changes several files by a patch in LP1 (see {@link LinePatch}), atomically: files that this session has read and that have not changed
- * since, and new ones.
+ * Changes several files by a patch in LP1 (see {@link LinePatch}), all or none: files that this session has read and that
+ * have not changed since, and new ones.
  *
  * @since 0.1.0
  * @category tools
  */
 export const tool: Tool.Tool<Sandbox.Sandbox> = Tool.make("apply_patch", {
-  description: "Changes one or several files by whole lines: all of a patch is applied, or nothing. "
-    + "The format is LP1 (not diff). Example of a patch that changes a line, adds one, and creates a file:\n"
+  description: "Changes one or several files by whole lines, all of the patch or nothing. "
+    + "The format is LP1, not diff. Example of a patch that changes a line, appends one, and creates a file:\n"
     + "LP1\nF docs/guide.md\nR\ncolour\n.\ncolor\n.\nT\nlast line\n.\nF docs/new.md\nT\nfirst line\n.\nEND\n"
-    + "Format: a line LP1; then for each file F <path> (with blanks: F \"a path\") and its operations; a line END. "
-    + "A block is lines of a file, closed by a line with one dot. R: block of lines to find, block to put in their place. "
-    + "I: block to find, block to insert after it. P: block to find, block to insert before it. E: block of lines to delete. "
-    + "T: block to append at the end of the file. B: block to put at its beginning. N + or N -: the file ends with a newline or not. "
-    + "Lines to find are whole lines, exactly as in the file with their indentation, and must occur once; with a number "
-    + "(R 2) it is the second occurrence. In a block, a line that begins with a dot gets one more dot in front. "
-    + "Operations of a file work on what the ones before have left; name each file once. "
-    + "T or B on a file that does not exist creates it. Existing files must have been read with read_file in this session. "
-    + "Not for one small change (use edit_file) or for replacing a whole file (use write_file).",
+    + "Format: a line LP1; for each file a line F <path> (with blanks: F \"a path\") and its operations; a line END. "
+    + "A block is lines of a file, closed by a line with one dot; a line of it that begins with a dot gets one more dot in front.\n"
+    + "R: block to find, block to put in its place. I: block to find, block to insert after it. "
+    + "P: block to find, block to insert before it. E: block to delete. T: block to append at the end of the file. "
+    + "B: block to put at its beginning. N + or N -: the file ends with a newline or not.\n"
+    + "Lines to find are whole lines, copied exactly with their indentation. "
+    + "If they occur more than once the patch is refused, unless a number says which: R 2 takes the second. "
+    + "If one operation fails, nothing is written, and the error names its line. "
+    + "Operations see what the ones before have left; name each file only once. "
+    + "T or B creates a file that does not exist. "
+    + "Existing files must have been read with read_file in this session and be unchanged since, otherwise the patch is refused. "
+    + "Not for one small change (use edit_file), and not for replacing a whole file (use write_file).",
   aliases: ["patch"],
   parameters: Parameters,
   verbatim: true,
