@@ -44,14 +44,19 @@ export interface Use {
 
 const windowMillis = 60_000
 
+/** Those of the last minute count. A clock that was set back by more forgives. */
+const isRecent = (now: number) => ({ at }: Start): boolean => Math.abs(now - at) < windowMillis
+
 /**
- * The starts that still count at a time: those of the last minute. A clock that was set back by more forgives.
+ * The starts without the first ones that do not count any more at a time.
  *
  * @since 0.1.0
  * @category combinators
  */
-export const recent = (starts: ReadonlyArray<Start>, now: number): ReadonlyArray<Start> =>
-  starts.filter(({ at }) => Math.abs(now - at) < windowMillis)
+export const withoutOld = (starts: ReadonlyArray<Start>, now: number): ReadonlyArray<Start> => {
+  const first = starts.findIndex(isRecent(now))
+  return first === 0 ? starts : first === -1 ? [] : starts.slice(first)
+}
 
 /**
  * What is used after one more call, or why it may not start now. A call that is refused uses nothing.
@@ -65,7 +70,7 @@ export const take = (
   options: { readonly limits: LimitValues; readonly now: number }
 ): Either.Either<Used, ToolFailure.ToolFailure> => {
   const { limits, now } = options
-  const starts = recent(used.starts, now)
+  const { starts } = used
   const failure = overQuota(used.written, use.writes, limits) ?? windows(limits, use.safety)
     .map((window) => overRate(window, starts, now))
     .reduce((one, other) => later(one, other), undefined)
@@ -119,7 +124,8 @@ const windows = (limits: LimitValues, safety: Safety): ReadonlyArray<Window> => 
 type RateFailure = Extract<ToolFailure.ToolFailure, { readonly _tag: "RateLimit" }>
 
 const overRate = ({ counts, limit, what }: Window, starts: ReadonlyArray<Start>, now: number) => {
-  const times = starts.filter(counts).map(({ at }) => at).sort((a, b) => a - b)
+  if (starts.length < limit) return undefined
+  const times = starts.filter(isRecent(now)).filter(counts).map(({ at }) => at).sort((a, b) => a - b)
   if (times.length < limit) return undefined
   const free = (times[times.length - limit] ?? now) + windowMillis
   const retryAfterMillis = Math.min(windowMillis, Math.max(1, free - now))

@@ -216,7 +216,7 @@ const apply = (state: SessionState, record: JournalRecord): SessionState => {
       return withCall(
         spend({
           ...state,
-          starts: [...RateLimit.recent(state.starts, record.at), { at: record.at, safety: record.safety }]
+          starts: [...RateLimit.withoutOld(state.starts, record.at), { at: record.at, safety: record.safety }]
         }, { ...Budget.nothing, calls: 1 }),
         record.ref,
         (call) => ({
