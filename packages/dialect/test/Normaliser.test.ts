@@ -237,6 +237,19 @@ describe("Normaliser", () => {
     expect(calls(raw)).toEqual([["write_file", { path: "a", content: `<p>\n\`\`\`\n${content.slice(0, -1)}` }]])
   })
 
+  it("takes a second pair of braces around a call with it, and leaves templates alone", () => {
+    const doubled = read("{{\"name\": \"read_file\", \"arguments\": {\"path\": \"a\"}}}\n")
+    expect(doubled.calls.map(({ arguments: args, repairs }) => [args, repairs.map(({ kind }) => kind)])).toEqual([
+      [{ path: "a" }, ["doubled-braces"]]
+    ])
+    expect(doubled.text.trim()).toBe("")
+    expect(calls("{{\n\"name\": \"read_file\", \"arguments\": {\"path\": \"a\"}}")).toEqual(readA)
+    expect(read("Hello {{ name }}, {{#if x}} y {{/if}}")).toMatchObject({
+      calls: [],
+      text: "Hello {{ name }}, {{#if x}} y {{/if}}"
+    })
+  })
+
   it("gives equal calls twice", () => {
     const one = "<tool_call>{\"name\": \"git_status\", \"arguments\": {}}</tool_call>"
     expect(read(one + one).calls).toHaveLength(2)

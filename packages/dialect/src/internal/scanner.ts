@@ -14,6 +14,7 @@ const backtick = code("`")
 const angle = code("<")
 const bracket = code("[")
 const brace = code("{")
+const closingBrace = code("}")
 const newline = code("\n")
 const separators = [code(","), code(";")]
 
@@ -135,7 +136,9 @@ export class Scanner {
       const closer = reasoning.get(marker)
       if (closer !== undefined) return yield* this.reason(closer, marker)
     }
-    if (unit === brace && (yield* peek(this.tape, this.at + 1)) === brace) return this.plain(unit)
+    if (unit === brace && (yield* peek(this.tape, this.at + 1)) === brace) {
+      return yield* this.attempt(this.doubled(this.at + 1))
+    }
     if (unit === brace || (unit === angle && (atStart || (yield* openerWords.at(this.tape, this.at)) !== ""))) {
       return yield* this.attempt(readBlock(this.tape, this.tools, this.at, "text"))
     }
@@ -178,6 +181,19 @@ export class Scanner {
     if (yield* this.take(block)) return
     this.behindCall = -1
     this.inert = Math.max(block.at, this.at + 1)
+  }
+
+  /** A call in a second pair of braces, as in the templates that some models were trained on. */
+  private *doubled(at: number): Reading<Block> {
+    const block = yield* readBlock(this.tape, this.tools, at, "text")
+    const end = yield* skipSpace(this.tape, block.at)
+    if (block.calls.length === 0 || (yield* peek(this.tape, end)) !== closingBrace) return block
+    const repair = { kind: "doubled-braces", detail: "a second pair of braces around the call was taken out" }
+    return {
+      ...block,
+      at: end + 1,
+      calls: block.calls.map((call) => ({ ...call, repairs: [...call.repairs, repair] }))
+    }
   }
 
   /** Gives out the calls of a block; false when they are none. */
