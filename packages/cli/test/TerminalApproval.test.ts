@@ -261,6 +261,12 @@ describe("what a model wrote", () => {
       )
       const file = question(0, { tool: "write_file", arguments: { path: "a*/b.txt" } })
       assert.notInclude((yield* asked([file], [key("y")])).text, "always…")
+      const exact = yield* asked([{ ...file, entry: "write_file(a[*]/b.txt)" }], [key("a"), key("t")])
+      assert.include(exact.text, "  │ write_file(a[*]/b.txt)\n")
+      const patch = question(0, { tool: "apply_patch", arguments: { patch: "LP1" }, entry: "apply_patch(src/a.ts)" })
+      assert.include((yield* asked([patch], [key("a"), key("t")])).text, "  │ apply_patch(src/a.ts)\n")
+      const whole = question(0, { tool: "write_file", arguments: { path: "../b" }, entry: "write_file" })
+      assert.notInclude((yield* asked([whole], [key("y")])).text, "always…")
       for (
         const command of [
           "rm *",

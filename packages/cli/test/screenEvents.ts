@@ -53,6 +53,7 @@ export const question = (position: number, options: Partial<Question> = {}): Que
   warnings: [],
   argumentsHash: "h",
   hint: "",
+  entry: null,
   ...options
 })
 

@@ -34,7 +34,8 @@ export type Scope = typeof Scope.Type
  * One question: whether this call may run. `summary` is one line, `detail` exactly what will happen (the whole command, the
  * whole path), `preview` a diff where there is one; secrets are redacted, nothing else is cut. `arguments` are those that
  * would run, `origin` says who asks (the model, and the parent session where there is one). `argumentsHash` binds the answer
- * to these arguments, `hint` says what flag or list entry would have answered it.
+ * to these arguments, `hint` says what flag or list entry would have answered it, `entry` is the narrowest list entry that
+ * stands for this call (null: none does, or one that could not be shown as it is).
  *
  * @since 0.1.0
  * @category models
@@ -54,7 +55,8 @@ export const Question = Schema.Struct({
   mustAsk: Schema.Boolean,
   warnings: Schema.Array(Schema.String),
   argumentsHash: Schema.String,
-  hint: Schema.String
+  hint: Schema.String,
+  entry: Schema.optionalWith(Schema.NullOr(Schema.String), { exact: true, default: () => null })
 })
 
 /**

@@ -12,7 +12,7 @@ import type { Access } from "./Workspace.js"
 
 /**
  * The rules. `enabled` false: no tool runs at all. A list entry is a tool name, a glob over names (`git_*`) or a tool with a pattern for its arguments
- * (`run_command(npm test)`, `write_file(docs/**)`). `denylist` always wins; mode `deny` runs only what `allowlist` names;
+ * (`run_command(npm test)`, `write_file(docs/**)`; `[*]` and `[?]` stand for the characters themselves in paths). `denylist` always wins; mode `deny` runs only what `allowlist` names;
  * mode `prompt` asks about side effects (while `promptSideEffects`) unless `allowlist` covers them; mode `auto` runs file
  * edits unasked. Commands ask in every mode unless a list covers them, and a call that must always ask does so even then. `trust` is the level of the run.
  *
@@ -149,8 +149,11 @@ export const narrowestEntry = (
 ): string | undefined => {
   const name = tool.definition.name
   const texts = Object.values(args).flatMap((value) => typeof value === "string" ? [value] : [])
-  const exact = texts.filter((text) => text !== "" && !/[*?\n\r]/.test(text))
-    .map((text) => `${name}(${text})`)
+  const exact = [
+    ...texts.filter((text) => text !== "" && !/[*?]/.test(text)),
+    ...call.paths.flatMap(({ path }) => Glob.exactly(path) ?? [])
+  ].filter((pattern) => !/[\n\r]/.test(pattern))
+    .map((pattern) => `${name}(${pattern})`)
     .find((entry) => covers([entry], name, call))
   return exact ?? (tool.safety === "privileged" ? undefined : name)
 }

@@ -36,6 +36,7 @@ export const make = (
 ): Question => {
   const { arguments: args, prepared, tool } = ready
   const show = (text: string) => shown(asker.redactor, text)
+  const entry = mustAsk ? undefined : entryOf(asker, ready)
   return {
     ref,
     tool: tool.definition.name,
@@ -48,7 +49,8 @@ export const make = (
     mustAsk,
     warnings: [...facts.assessment.warnings.map(show), ...suspicious(prepared.detail)],
     argumentsHash: hashOf(asker, ready),
-    hint: mustAsk ? "It must be approved by a person each time." : hintOf(asker, ready)
+    hint: mustAsk ? "It must be approved by a person each time." : hintOf(entry),
+    entry: entry ?? null
   }
 }
 
@@ -100,9 +102,12 @@ const suspicious = (text: string): ReadonlyArray<string> => [
   ...Sanitiser.lookAlikes(text).map(({ scripts, word }) => `"${word}" mixes the scripts ${scripts.join(" and ")}.`)
 ]
 
-const hintOf = ({ redactor }: Asker, { arguments: args, prepared, tool }: ToolPlan.Ready): string => {
+const entryOf = ({ redactor }: Asker, { arguments: args, prepared, tool }: ToolPlan.Ready): string | undefined => {
   const entry = ApprovalPolicy.narrowestEntry(tool, prepared, args)
-  return entry === undefined || shown(redactor, entry) !== entry
+  return entry === undefined || shown(redactor, entry) !== entry ? undefined : entry
+}
+
+const hintOf = (entry: string | undefined): string =>
+  entry === undefined
     ? "No entry of the allowlist stands for exactly this call: approve it in a terminal."
     : `Allow it with the entry "${entry}" on the allowlist, or approve it in a terminal.`
-}

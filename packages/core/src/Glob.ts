@@ -6,8 +6,8 @@
 
 /**
  * Whether `pattern` covers the whole of `text`: `*` stands for any characters but `/`, `**` for any characters, `?` for one
- * character but `/`; everything else, brackets and braces included, stands for itself. A folder that is
- * `**` may also be missing: `docs/<two stars>/x` covers `docs/x`. Takes time in proportion to the product of both lengths.
+ * character but `/`; everything else, braces and other brackets included, stands for itself, and so do the star and the
+ * question mark in `[*]` and `[?]`. A folder that is `**` may also be missing: `docs/<two stars>/x` covers `docs/x`. Takes time in proportion to the product of both lengths.
  *
  * @since 0.1.0
  * @category combinators
@@ -47,7 +47,15 @@ export const matchesPath = (pattern: string, path: string): boolean => {
   return clean !== undefined && matches(pattern, clean)
 }
 
-const tokenize = (pattern: string): ReadonlyArray<string> => pattern.match(/\*\*\/|\*\*|[^]/gu) ?? []
+/**
+ * The pattern that covers a path, however it is written, and no other; undefined where the path leads above where it starts.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const exactly = (path: string): string | undefined => plain(path)?.replace(/[*?]/g, "[$&]")
+
+const tokenize = (pattern: string): ReadonlyArray<string> => pattern.match(/\*\*\/|\*\*|\[[*?]\]|[^]/gu) ?? []
 
 /** `reached[i]`: the tokens so far cover the first `i` characters. */
 const advance = (
@@ -69,6 +77,10 @@ const advance = (
       case "**/":
         before = here || before
         return here || (earlier && char === "/")
+      case "[*]":
+      case "[?]":
+        before = here
+        return earlier && char === token[1]
       default:
         before = here
         return earlier && (token === "?" ? char !== "/" : token === char)

@@ -31,7 +31,8 @@ describe("a question", () => {
         origin: "scripted-model",
         risk: "medium",
         mustAsk: false,
-        hint: "Allow it with the entry \"put(docs/a)\" on the allowlist, or approve it in a terminal."
+        hint: "Allow it with the entry \"put(docs/a)\" on the allowlist, or approve it in a terminal.",
+        entry: "put(docs/a)"
       })
     }).pipe(Effect.provide(world({
       model: [calls(["put", { path: "docs/a", line: "x" }]), done],
@@ -43,6 +44,7 @@ describe("a question", () => {
       yield* run()
       const [one, two, three] = (yield* ScriptedApproval.requests)[0]?.questions ?? []
       expect(one?.hint).toContain("\"shell(npm test)\"")
+      expect([one?.entry, two?.entry, three?.entry]).toEqual(["shell(npm test)", null, null])
       expect(two?.hint).toContain("No entry of the allowlist stands for exactly this call")
       expect(three).toMatchObject({ hint: "It must be approved by a person each time.", mustAsk: true, risk: "high" })
       expect(JSON.stringify(three)).not.toContain(secret)
@@ -52,6 +54,15 @@ describe("a question", () => {
         done
       ],
       approvals: [ScriptedApproval.denyAll()]
+    }))))
+
+  it.effect("names an entry for a path with stars and question marks that stands for that path alone", () =>
+    Effect.gen(function*() {
+      yield* run()
+      expect(yield* question).toMatchObject({ entry: "put(docs/a[*][?])" })
+    }).pipe(Effect.provide(world({
+      model: [calls(["put", { path: "./docs/a*?", line: "x" }]), done],
+      approvals: [ScriptedApproval.approve]
     }))))
 
   it.effect("says on whose behalf a sub-session asks", () =>

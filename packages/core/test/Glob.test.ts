@@ -18,6 +18,11 @@ describe("Glob", () => {
     ["a?c", "a/c", false],
     ["a[b]", "a[b]", true],
     ["a[b]", "ab", false],
+    ["a[*]", "a*", true],
+    ["a[*]", "ab", false],
+    ["a[*]", "a[b]", false],
+    ["a[?][*][*]/b", "a?**/b", true],
+    ["[[*]]", "[*]", true],
     ["", "", true],
     ["*", "", true],
     ["f🙂?", "f🙂x", true]
@@ -50,6 +55,15 @@ describe("Glob", () => {
 })
 
 describe("Glob on paths", () => {
+  const path = FastCheck.string({ unit: FastCheck.constantFrom("a", "/", ".", "*", "?", "[", "]"), maxLength: 10 })
+
+  it.prop("the pattern of a path covers it, and another only where that is the same path", [path, path], ([a, b]) => {
+    const pattern = Glob.exactly(a)
+    if (pattern === undefined) return expect(Glob.matchesPath("**", a)).toBe(false)
+    expect(Glob.matchesPath(pattern, a)).toBe(true)
+    expect(Glob.matchesPath(pattern, b)).toBe(Glob.exactly(b) === pattern)
+  })
+
   it.each([
     ["docs/**", "./docs/a.md", true],
     ["docs/**", "docs//a/../b.md", true],

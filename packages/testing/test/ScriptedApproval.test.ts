@@ -18,7 +18,8 @@ const question = (position: number): Question => ({
   mustAsk: true,
   warnings: [],
   argumentsHash: "",
-  hint: ""
+  hint: "",
+  entry: null
 })
 
 const batch = (...positions: ReadonlyArray<number>): ApprovalRequest => ({

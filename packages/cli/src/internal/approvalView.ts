@@ -151,27 +151,25 @@ export const choices = (all: ReadonlyArray<Choice>, columns: number): string => 
 export const said = (text: string, style: Style, columns: number): string => laidOut([[span(text, style)]], columns)
 
 /**
- * The narrowest list entry that covers the call again: the very command, the tool within the folder of the path, or the tool.
- * Undefined: none stands for it and nothing else, or it could not be shown as it is.
+ * The list entry that is offered for the call: the very command, the tool within the folder of the path, or the narrowest that
+ * the tool knows. Undefined: none stands for it and nothing else, or it could not be shown as it is.
  */
 export const entryOf = (question: Question): string | undefined => {
   if (question.mustAsk) return undefined
-  const { command, path } = question.arguments
-  const pattern = typeof command === "string"
-    ? CommandPolicy.exactly(command)
-    : typeof path === "string"
-    ? folderPattern(path)
-    : ""
-  if (pattern === undefined) return undefined
-  const entry = pattern === "" ? question.tool : `${question.tool}(${pattern})`
-  return entry.includes("\n") || Sanitiser.escapeInvisible(entry) !== entry || Sanitiser.lookAlikes(entry).length > 0
+  const entry = offered(question)
+  return entry === undefined || entry.includes("\n") || Sanitiser.escapeInvisible(entry) !== entry ||
+      Sanitiser.lookAlikes(entry).length > 0
     ? undefined
     : entry
 }
 
-/** Lists know no way to write a star or a question mark that stands for itself. */
-const folderPattern = (path: string): string | undefined => {
+const offered = ({ arguments: { command, path }, entry, tool }: Question): string | undefined => {
+  if (typeof command === "string") {
+    const pattern = CommandPolicy.exactly(command)
+    return pattern === undefined ? undefined : `${tool}(${pattern})`
+  }
+  if (typeof path !== "string") return entry ?? undefined
   const slash = path.lastIndexOf("/")
-  const pattern = slash <= 0 || path.slice(0, slash).split("/").includes("..") ? path : `${path.slice(0, slash)}/**`
-  return /[*?]/.test(path) ? undefined : pattern
+  if (slash > 0 && !/[*?]/.test(path) && !path.split("/").includes("..")) return `${tool}(${path.slice(0, slash)}/**)`
+  return entry === null || entry === tool ? undefined : entry
 }
