@@ -3,9 +3,10 @@
  *
  * @since 0.1.0
  */
-import type { Decision } from "@capstan/core/Approval"
+import type { Decision, Question } from "@capstan/core/Approval"
 import * as ApprovalPolicy from "@capstan/core/ApprovalPolicy"
 import type { PreparedCall, Tool } from "@capstan/core/Tool"
+import * as ToolPlan from "@capstan/core/ToolPlan"
 import { ToolRegistry } from "@capstan/core/ToolRegistry"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -55,28 +56,50 @@ const asked = (tool: Tool, call: PreparedCall, policy: ApprovalPolicy.ApprovalPo
   })
 })
 
+/** Which of the calls would run together, and which after them, if all of them may. */
+const order = (questions: ReadonlyArray<Question>, tools: ReadonlyArray<Described>): string => {
+  const calls = questions.map(({ ref, tool: name }) => ({
+    position: ref.position,
+    ready: { tool: tools.find(({ definition }) => definition.name === name) ?? unheardOf }
+  }))
+  const stages = ToolPlan.stages(calls).map((stage) =>
+    stage.length === 1
+      ? `${stage[0]?.position}`
+      : `${stage.slice(0, -1).map(({ position }) => position).join(", ")} and ${stage.at(-1)?.position} together`
+  )
+  return questions.length === 1 ? "" : `By position, they would run in this order: ${stages.join(", then ")}.\n`
+}
+
+type Described = Pick<Tool, "definition" | "safety">
+
+const unheardOf = { safety: "privileged" } as const
+
 /**
- * Shows what would run, and denies it.
+ * Shows what would run and in which order, and denies it. `tools` are those that may be called.
  *
  * @since 0.1.0
  * @category constructors
  */
-export const make: Effect.Effect<Prompt, never, Host | Screen> = Effect.gen(function*() {
-  const host = yield* Host
-  const screen = yield* Screen
-  const decision: Decision = { _tag: "DenyAll", reason }
-  return ({ questions }) => {
-    const text = view.listing({
-      heading: "── Dry run: the plan ──",
-      asked: `${questions.length} ${questions.length === 1 ? "call" : "calls"}`,
-      questions: questions.map((question) => ({ question: { ...question, mustAsk: false }, note: undefined })),
-      columns: host.terminal ? host.columns : Infinity,
-      color: host.color
-    })
-    const [first] = questions
-    return Effect.as(
-      screen.exclusive({ ...(first === undefined ? {} : { after: first.ref }), use: host.warn(text) }),
-      decision
-    )
-  }
-})
+export const make = (tools: ReadonlyArray<Described>): Effect.Effect<Prompt, never, Host | Screen> =>
+  Effect.gen(function*() {
+    const host = yield* Host
+    const screen = yield* Screen
+    const decision: Decision = { _tag: "DenyAll", reason }
+    return ({ questions }) => {
+      const text = view.listing({
+        heading: "── Dry run: the plan ──",
+        asked: `${questions.length} ${questions.length === 1 ? "call" : "calls"}`,
+        questions: questions.map((question) => ({ question: { ...question, mustAsk: false }, note: undefined })),
+        columns: host.terminal ? host.columns : Infinity,
+        color: host.color
+      })
+      const [first] = questions
+      return Effect.as(
+        screen.exclusive({
+          ...(first === undefined ? {} : { after: first.ref }),
+          use: host.warn(text + order(questions, tools))
+        }),
+        decision
+      )
+    }
+  })

@@ -97,7 +97,7 @@ const askedBy = (
   flags: SessionFlags,
   redactor: Redactor
 ): Effect.Effect<Approvals.Asked, never, Host | Screen.Screen | Tty.Tty> => {
-  if (flags.dryRun) return Effect.map(DryRun.make, (prompt) => ({ _tag: "DryRun", prompt }))
+  if (flags.dryRun) return Effect.map(DryRun.make(Composition.builtIn), (prompt) => ({ _tag: "DryRun", prompt }))
   switch (ask) {
     case "terminal":
       return Effect.all({ prompt: TerminalApproval.make({ redactor }), screen: Screen.Screen }).pipe(

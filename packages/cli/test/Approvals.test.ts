@@ -223,6 +223,14 @@ describe("a run with bounds", () => {
       expect(dry.stderr).toMatch(/Dry run: the plan ──\n2 calls/)
       expect(dry.stderr).toContain("  │ +Hello\n  ! It would be asked about.\n")
       expect(dry.stderr).toContain("  ! It would run without a question.\n")
+      expect(dry.stderr).toContain("\nBy position, they would run in this order: 0, then 1.\n")
+      const list = { name: "list_directory", arguments: { path: "." } }
+      const several = script(at, [{
+        calls: [list, { ...list, arguments: { path: ".", include_hidden: true } }, write("a"), list]
+      }, { text: "Done." }])
+      expect((yield* run(at, ["run", "x", "--dry-run", "--model", several])).stderr).toContain(
+        "in this order: 0 and 1 together, then 2, then 3.\n"
+      )
       const allowed = yield* run(at, ["run", "x", "--dry-run", "--allow", "write_file", "--model", model(at)])
       expect(allowed.stderr).not.toContain("It would be asked about.")
       expect(files(at)).toEqual([])

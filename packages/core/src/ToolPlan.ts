@@ -373,7 +373,7 @@ export const pathFailure = (paths: ReadonlyArray<PathDecision>): ToolFailure.Too
  * @since 0.1.0
  * @category combinators
  */
-export const stages = <Call extends { readonly ready: Ready }>(
+export const stages = <Call extends { readonly ready: { readonly tool: Pick<Tool, "safety"> } }>(
   calls: ReadonlyArray<Call>
 ): ReadonlyArray<ReadonlyArray<Call>> =>
   calls.reduce<ReadonlyArray<ReadonlyArray<Call>>>((done, call) => {
