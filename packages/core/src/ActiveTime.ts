@@ -86,10 +86,24 @@ export const make = (parent?: ActiveTime): Effect.Effect<ActiveTime> =>
       }),
       excluding,
       within: (effect, { millis: limit, onTimeout }) =>
-        Effect.flatMap(millis, (now) =>
-          Effect.raceWith(effect, until(now + limit), {
-            onSelfDone: (exit, timer) => Effect.zipRight(Fiber.interrupt(timer), exit),
-            onOtherDone: (_, fiber) => Effect.as(Fiber.interrupt(fiber), onTimeout())
-          }))
+        Effect.uninterruptibleMask((restore) =>
+          Effect.gen(function*() {
+            const deadline = (yield* millis) + limit
+            const fiber = yield* Effect.fork(restore(effect))
+            // What ends at once needs no timer.
+            yield* Effect.yieldNow()
+            if (fiber.unsafePoll() !== null) return yield* Fiber.join(fiber)
+            let over = false
+            const timer = yield* Effect.fork(Effect.flatMap(Effect.interruptible(until(deadline)), () => {
+              over = fiber.unsafePoll() === null
+              return Fiber.interrupt(fiber)
+            }))
+            const exit = yield* restore(Fiber.await(fiber)).pipe(
+              Effect.onInterrupt(() => Fiber.interrupt(fiber)),
+              Effect.ensuring(Fiber.interrupt(timer))
+            )
+            return over ? onTimeout() : yield* Effect.zipLeft(exit, fiber.inheritAll)
+          })
+        )
     }
   })

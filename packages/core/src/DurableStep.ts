@@ -97,7 +97,6 @@ export const stage = (
       if (fresh.length === 0) return
       const at = yield* Clock.currentTimeMillis
       yield* session.commit(fresh.map(({ intent, ref }) => ({ _tag: "Intent", ref, at, ...intent })))
-      const permits = yield* Effect.makeSemaphore(options.concurrency)
       let left = fresh.length
       const settle = (step: Step) =>
         Effect.gen(function*() {
@@ -109,6 +108,9 @@ export const stage = (
           yield* write([{ _tag: "Settled", ref: step.ref, durationMillis, ...settlement }])
           yield* step.onSettled(settlement, durationMillis)
         })
+      const [first, ...others] = fresh
+      if (first !== undefined && others.length === 0) return yield* settle(first)
+      const permits = yield* Effect.makeSemaphore(options.concurrency)
       const fibers = yield* Effect.forEach(fresh, (step) => Effect.fork(permits.withPermits(1)(settle(step))))
       yield* restore(Fiber.joinAll(fibers)).pipe(Effect.onError(() => Fiber.interruptAll(fibers)))
     })

@@ -4,7 +4,10 @@
  * @since 0.1.0
  */
 import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type { ActiveTime } from "./ActiveTime.js"
 import type { Approval } from "./Approval.js"
 import * as ApprovalPolicy from "./ApprovalPolicy.js"
 import type { ApprovalStore } from "./ApprovalStore.js"
@@ -27,6 +30,7 @@ import type { ToolSet } from "./ToolRegistry.js"
 export interface Environment {
   readonly session: LiveSession
   readonly sandbox: Sandbox["Type"]
+  readonly active: ActiveTime
   readonly limits: LimitValues
   readonly redactor: Redactor
   readonly tools: ToolSet
@@ -108,19 +112,21 @@ const policyOf = ({ approval }: Environment): Effect.Effect<ApprovalPolicy.Appro
     )
   )
 
-const factsOf = ({ limits, sandbox }: Environment, { prepared, ref }: ToolPlan.Ready) =>
-  Effect.all({
-    paths: Effect.forEach(prepared.paths, (use) => sandbox.files.decide(use)),
-    assessment: prepared.assess,
-    preview: prepared.preview
-  }).pipe(
-    Effect.timeoutFail({
-      duration: limits.callTimeout,
-      onTimeout: () => "Looking at the call took longer than a call may run."
-    }),
-    Effect.map((facts) => [[ref.position, facts] as const]),
+const factsOf = ({ active, limits, sandbox }: Environment, { prepared, ref }: ToolPlan.Ready) => {
+  const facts = Effect.gen(function*() {
+    const paths = yield* Effect.forEach(prepared.paths, (use) => sandbox.files.decide(use))
+    const assessment = yield* prepared.assess
+    const preview = yield* prepared.preview
+    return Option.some<ToolPlan.Facts>({ paths, assessment, preview })
+  })
+  return active.within(facts, { millis: Duration.toMillis(limits.callTimeout), onTimeout: () => Option.none() }).pipe(
+    Effect.flatMap(Option.match({
+      onNone: () => Effect.fail("Looking at the call took longer than a call may run."),
+      onSome: (facts) => Effect.succeed([[ref.position, facts] as const])
+    })),
     Effect.catchAllCause((cause) => Effect.as(Effect.logError("Facts about a call could not be gathered", cause), []))
   )
+}
 
 /** Entries of this turn are in the journal; those of the session and the project hold until somebody takes them back. */
 const entriesFor = (

@@ -288,9 +288,7 @@ const handled = (
       onFailure: (failure): Outcome => ({ _tag: "Failed", failure })
     })
     const millis = Math.min(own, left)
-    return millis === Infinity
-      ? yield* handler
-      : yield* active.within(handler, { millis, onTimeout: () => timedOut(millis, left < own, traces.printed) })
+    return yield* active.within(handler, { millis, onTimeout: () => timedOut(millis, left < own, traces.printed) })
   })
 
 const notBegun: Outcome = {

@@ -79,6 +79,22 @@ describe("ActiveTime", () => {
       assert.strictEqual(yield* Deferred.await(ended), 6_000)
     }))
 
+  it.effect("when it is interrupted, what runs in it has ended before anything else goes on", () =>
+    Effect.gen(function*() {
+      const active = yield* ActiveTime.make()
+      const said: Array<string> = []
+      const say = (word: string) => Effect.sync(() => said.push(word))
+      const slow = Effect.onInterrupt(Effect.never, () => Effect.zipRight(Effect.sleep("1 seconds"), say("ended")))
+      const fiber = yield* Effect.fork(
+        Effect.onExit(active.within(slow, { millis: 5_000, onTimeout: () => "over" }), () => say("went on"))
+      )
+      yield* TestClock.adjust("2 seconds")
+      const interrupting = yield* Effect.fork(Fiber.interrupt(fiber))
+      yield* TestClock.adjust("1 seconds")
+      yield* Fiber.join(interrupting)
+      assert.deepStrictEqual(said, ["ended", "went on"])
+    }))
+
   it.effect("a limit counts running time only", () =>
     Effect.gen(function*() {
       const active = yield* ActiveTime.make()
