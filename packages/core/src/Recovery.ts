@@ -17,6 +17,7 @@ import * as ResultContent from "./ResultContent.js"
 import { ConfigurationError, UnfinishedError } from "./RunError.js"
 import type { Sandbox } from "./Sandbox.js"
 import { type Batch, type BatchCall, unsettled } from "./SessionState.js"
+import * as Supply from "./Supply.js"
 import * as ToolExecutor from "./ToolExecutor.js"
 import type { ToolSet } from "./ToolRegistry.js"
 
@@ -86,7 +87,7 @@ const namesOf = (batch: Batch, select: (call: BatchCall) => boolean): ReadonlyAr
  * @category constructors
  */
 export const unfinished = (session: LiveSession, report: RecoveryReport): UnfinishedError => {
-  const awaiting = session.state().end === "awaiting"
+  const awaiting = Supply.isAwaited(session.state())
   return new UnfinishedError({
     reason: awaiting ? "awaiting" : "crashed",
     session: session.id,
@@ -94,7 +95,7 @@ export const unfinished = (session: LiveSession, report: RecoveryReport): Unfini
     message: awaiting
       ? `Session ${session.id} waits for answers or results of ${
         report.neverStarted.join(", ")
-      }. Give them, then go on.`
+      }. Give them with supply (on the command line: resume), and the turn goes on.`
       : `Session ${session.id} was cut off in the middle of its calls. Choose "partial" (keep the results that are there) or "discard" (count all as failed).`
   })
 }
