@@ -45,6 +45,8 @@ export interface Values {
   readonly repeatsBeforeWarning: number
   /** The same call with the same result, this often in a row in a turn, ends the turn. */
   readonly repeatsBeforeEnd: number
+  /** Sessions below a session, one on behalf of the other: a tool that delegates to itself ends here. */
+  readonly maxDepth: number
   /** How long one batch may run; time spent waiting for a person does not count. */
   readonly batchTimeout: Duration.Duration
   /** How long one call may run if its tool says nothing else. */
@@ -74,6 +76,7 @@ export const strict: Values = {
   maxParallel: 8,
   repeatsBeforeWarning: 3,
   repeatsBeforeEnd: 5,
+  maxDepth: 5,
   batchTimeout: Duration.seconds(600),
   callTimeout: Duration.seconds(30)
 }

@@ -154,6 +154,8 @@ export const recover = (
 ): Effect.Effect<Recovery.RecoveryReport, JournalError | LeaseError | ConfigurationError, ToolLoop> =>
   Effect.flatMap(ToolLoop, (loop) => loop.recover(options))
 
+const depthOf = ({ parent }: Account.Account): number => parent === undefined ? 0 : 1 + depthOf(parent)
+
 /** Sessions whose state is kept between turns, so that going on does not read the whole journal again. */
 const keptStates = 64
 
@@ -215,9 +217,10 @@ const make = (defaults: LoopOptions) =>
           session,
           user: options.user ?? open?.user ?? parent?.user,
           emit: (event) =>
-            Effect.zipRight(
-              Telemetry.count(event),
-              Effect.suspend(() => sink.tryPut(event) ? Effect.void : active.excluding(sink.put(event)))
+            Effect.suspend(() =>
+              sink.tryPut(event)
+                ? Telemetry.count(event)
+                : Effect.zipRight(Telemetry.count(event), active.excluding(sink.put(event)))
             ),
           account,
           active,
@@ -240,6 +243,11 @@ const make = (defaults: LoopOptions) =>
       return parent !== undefined && found === undefined
         ? new ConfigurationError({
           message: `Session ${parent} has no turn that runs in this loop now, so nothing can run on its behalf.`
+        })
+        : found !== undefined && depthOf(found.environment.account) >= limits.maxDepth
+        ? new ConfigurationError({
+          message: `Session ${parent} runs ${limits.maxDepth} sessions deep already, and none may run below it. ` +
+            "Do the work here, without handing it on."
         })
         : Effect.succeed(found)
     }

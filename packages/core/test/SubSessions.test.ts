@@ -167,6 +167,18 @@ describe("a session that runs on behalf of another", () => {
       })
     }).pipe(Effect.provide(layer([ScriptedModel.text("done")]))))
 
+  it.effect("ends at the limit of their depth, where a model is told", () =>
+    Effect.gen(function*() {
+      const turn = yield* ToolLoop.run({ session: "0", message: "x" })
+      expect(turn.end).toBe("answered")
+      const settled = (yield* records("5")).flatMap((record) => record._tag === "Settled" ? [record.outcome] : [])
+      expect(settled).toMatchObject([{ _tag: "Failed" }])
+      expect(JSON.stringify(settled)).toContain("Session 5 runs 5 sessions deep already")
+      expect(yield* Effect.flip(records("6"))).toMatchObject({ reason: "not-found" })
+    }).pipe(Effect.provide(layer((_, n) =>
+      n < 6 ? ScriptedModel.call("delegate", { to: `${n + 1}`, message: "x" }) : ScriptedModel.text("done")
+    ))))
+
   it.effect("cannot be the session that it runs for", () =>
     Effect.gen(function*() {
       const turn = yield* ToolLoop.run({ session: "a", message: "x" })
