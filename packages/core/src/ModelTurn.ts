@@ -46,20 +46,23 @@ interface Options {
 
 /**
  * Asks the model once and journals its answer. What a stream said that breaks off, or ends without a word, is void, and it is
- * asked for once more. A request that fails before anything came leaves no trace.
+ * asked for once more; a second answer without a word is one. A request that fails before anything came leaves no trace.
  *
  * @since 0.1.0
  * @category combinators
  */
 export const respond = (options: Options): Effect.Effect<Response, ModelError | JournalError | LeaseError> =>
-  attempt(options).pipe(
+  attempt(options, "refuse").pipe(
     Effect.catchIf(
       (error): error is ModelError => error._tag === "ModelError" && error.reason === "broken",
-      () => attempt(options)
+      () => attempt(options, "accept")
     )
   )
 
-const attempt = (options: Options): Effect.Effect<Response, ModelError | JournalError | LeaseError> =>
+const attempt = (
+  options: Options,
+  emptyAnswer: "refuse" | "accept"
+): Effect.Effect<Response, ModelError | JournalError | LeaseError> =>
   Effect.suspend(() => {
     let begun = false
     const begin = () => {
@@ -69,7 +72,7 @@ const attempt = (options: Options): Effect.Effect<Response, ModelError | Journal
       Effect.flatMap(Stream.toPull(options.provider.stream(options.request)), (pull) => drain(options, pull, begin))
     )
     return Telemetry.chat({ session: options.session.id, model: options.model }, received, ({ finish }) => finish).pipe(
-      Effect.flatMap((received) => complete(options, received)),
+      Effect.flatMap((received) => complete(options, received, emptyAnswer)),
       Effect.tapErrorTag("ModelError", (error) => begun ? voided(options, error.message) : Effect.void)
     )
   })
@@ -166,13 +169,16 @@ const redacted = (call: ToolCall, redactor: Redactor): ToolCall => ({
 
 const complete = (
   options: Options,
-  received: Received
+  received: Received,
+  emptyAnswer: "refuse" | "accept"
 ): Effect.Effect<Response, ModelError | JournalError | LeaseError> => {
   const { emit, iteration, model, redactor, session, turn } = options
   const { calls, finish } = received
   const parts = received.parts.flatMap((part) => kept(part, redactor))
   if (finish === null) return broken(model, "The answer broke off before its end.")
-  if (parts.length === 0 && finish.reason !== "refusal") return broken(model, "The answer was empty.")
+  if (parts.length === 0 && finish.reason !== "refusal" && emptyAnswer === "refuse") {
+    return broken(model, "The answer was empty.")
+  }
   return Effect.gen(function*() {
     yield* session.note([{
       _tag: "Responded",

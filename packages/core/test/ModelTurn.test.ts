@@ -49,6 +49,20 @@ describe("a response that breaks off", () => {
       expect(said(yield* eventsOf("go")).filter((tag) => tag === "Voided")).toHaveLength(1)
     }).pipe(Effect.provide(TestLoop.layer({ model: [ScriptedModel.text(""), ScriptedModel.text("done")] }))))
 
+  it.effect("ends the turn without a word when it did so twice, and the session goes on", () =>
+    Effect.gen(function*() {
+      expect(yield* ToolLoop.run({ session: "s", message: "go" })).toMatchObject({ end: "answered", text: "" })
+      expect(yield* ToolLoop.run({ session: "s", message: "well?" })).toMatchObject({ end: "answered", text: "done" })
+    }).pipe(Effect.provide(TestLoop.layer({
+      model: [
+        ScriptedModel.call("look", {}),
+        ScriptedModel.text(""),
+        ScriptedModel.text(""),
+        ScriptedModel.text("done")
+      ],
+      tools: [Look]
+    }))))
+
   it.effect("leaves no trace when nothing had come of it", () =>
     Effect.gen(function*() {
       const events = yield* eventsOf("go")
