@@ -10,14 +10,18 @@
 import type { ApprovalStore } from "@capstan/core/ApprovalStore"
 import { Journal, JournalError, type SessionInfo } from "@capstan/core/Journal"
 import * as SqlClient from "@effect/sql/SqlClient"
+import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as FiberMap from "effect/FiberMap"
+import * as FiberRef from "effect/FiberRef"
 import * as Layer from "effect/Layer"
 import { createHmac } from "node:crypto"
 import * as HashChain from "./HashChain.js"
 import { fromSql } from "./internal/failures.js"
 import { fingerprintKey, journalTables } from "./internal/journalTables.js"
-import { acquire, isHeld, timeOf } from "./internal/lease.js"
+import { acquire, isHeld, type Lease, release, timeOf } from "./internal/lease.js"
 import * as openSession from "./internal/openSession.js"
 import { type StoredRow, toRow } from "./internal/rows.js"
 import * as Store from "./internal/store.js"
@@ -67,17 +71,29 @@ interface ChainRow {
 
 const make = (options: Options) =>
   Effect.gen(function*() {
-    const { patience, query, sql, waiting } = yield* Store.make({ lockWait: options.lockWait, tables: journalTables })
+    const { query, sql, waiting } = yield* Store.make({ lockWait: options.lockWait, tables: journalTables })
     const expiry = Duration.decode(options.leaseExpiry ?? "30 seconds")
     const key = yield* waiting(fingerprintKey)
     const self = yield* LeaseOwner.current
 
+    const returns = yield* FiberMap.make<string, void, JournalError>()
+
+    /** What cannot be given back at once, since its user does not want to wait, is given back when the lock is gone. */
+    const giveBack = (lease: Lease) =>
+      Effect.catchAll(release(sql, lease, waiting), (error) =>
+        Effect.flatMap(FiberRef.get(FiberRef.interruptedCause), (cause) =>
+          Cause.isEmpty(cause)
+            ? Effect.logWarning(`Session ${lease.session} could not be given back and stays held for a while.`, error)
+            : FiberMap.run(returns, lease.session, release(sql, lease, waiting))))
+
     const open = Effect.fn("SqlJournal.open")(
       ({ project, session }: { readonly session: string; readonly project: string }) =>
         Effect.uninterruptibleMask((restore) =>
-          Effect.flatMap(
-            acquire({ sql, session, project, self, expiry, patience, restore }),
-            (lease) => openSession.make({ sql, lease, expiry, patience })
+          restore(Effect.ignore(Effect.flatMap(FiberMap.get(returns, session), Fiber.await))).pipe(
+            Effect.zipRight(acquire({ sql, session, project, self, expiry, patience: waiting })),
+            Effect.flatMap((lease) =>
+              openSession.make({ sql, lease, expiry, patience: waiting, giveBack })
+            )
           )
         )
     )
@@ -186,7 +202,7 @@ export const verify: (options: {
 export const layerWith = (
   options: Options
 ): Layer.Layer<Journal | ApprovalStore, JournalError, SqlClient.SqlClient> =>
-  Layer.merge(Layer.effect(Journal, make(options)), SqlApprovalStore.layerWith(options))
+  Layer.merge(Layer.scoped(Journal, make(options)), SqlApprovalStore.layerWith(options))
 
 /**
  * {@link layerWith} and its defaults.

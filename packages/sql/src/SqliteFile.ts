@@ -37,11 +37,8 @@ export const layer = (options: {
         Effect.catchAllDefect(fromCause)
       )
       const prepare = Effect.zipRight(settle(sql), sql`pragma journal_mode = wal`)
-      yield* Effect.uninterruptibleMask((restore) =>
-        patiently(Effect.mapError(prepare, fromSql), {
-          restore,
-          wait: Duration.decode(options.lockWait ?? "15 seconds")
-        })
+      yield* Effect.uninterruptible(
+        patiently(Effect.mapError(prepare, fromSql), Duration.decode(options.lockWait ?? "15 seconds"))
       )
       return sql
     })

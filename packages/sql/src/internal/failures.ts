@@ -1,8 +1,10 @@
 import { JournalError } from "@capstan/core/Journal"
 import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
+import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import { identity } from "effect/Function"
 import * as Schedule from "effect/Schedule"
 
@@ -43,49 +45,72 @@ export const fromCause = (cause: unknown): JournalError => {
 
 export const fromSql = (error: SqlError): JournalError => fromCause(error.cause ?? error)
 
-/** Gives a region the interruptibility that its caller has. */
-export type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-
 const pauses = Schedule.exponential("2 millis", 1.5).pipe(
   Schedule.union(Schedule.spaced("50 millis")),
   Schedule.jittered
 )
 
 /** Runs statements that another program may lock out, for as long as a lock is waited for. */
-export type Patience = <A, E, R>(
-  effect: Effect.Effect<A, E | JournalError, R>,
-  restore: Restore
-) => Effect.Effect<A, E | JournalError, R>
+export type Patience = <A, E, R>(effect: Effect.Effect<A, E | JournalError, R>) => Effect.Effect<A, E | JournalError, R>
 
 /**
- * SQLite answers at once and is tried again. Only the pauses are `restore`d: once a statement has succeeded its result is
- * not lost to an interruption. A server waits by itself, so it is told to stop when the wait is over or is interrupted;
- * nobody knows then whether it had done what it was told.
+ * What is left of the wait once its fiber was interrupted, uninterruptible regions included: enough to outlast another
+ * program's commit, too little to be noticed by whoever pressed Ctrl-C.
+ */
+const grace = Duration.millis(25)
+
+/** A server needs the time of its answer on top. */
+const serverGrace = Duration.millis(250)
+
+/**
+ * SQLite answers at once and is tried again: a write has either happened, or has certainly not and fails as `busy`. A server
+ * waits by itself, so it is told to stop when the wait is over; nobody knows then whether it had done what it was told, and
+ * where that was for an interruption, so the effect ends.
  */
 export const patience = (sql: SqlClient.SqlClient, wait: Duration.Duration): Patience =>
   sql.onDialectOrElse({
-    sqlite: (): Patience => (effect, restore) => patiently(effect, { restore, wait }),
-    orElse: (): Patience => (effect, restore) =>
-      restore(Effect.timeoutFail(Effect.interruptible(patiently(effect, { restore: identity, wait })), {
-        duration: wait,
-        onTimeout: () => lockedFor(wait)
-      }))
+    sqlite: (): Patience => (effect) => Effect.uninterruptible(patiently(effect, wait)),
+    orElse: (): Patience => (effect) =>
+      untilInterrupted(
+        Effect.timeoutFail(Effect.interruptible(patiently(effect, wait)), {
+          duration: wait,
+          onTimeout: () => lockedFor(wait)
+        })
+      )
   })
 
-/** Tries again while another program has the lock, for as long as `wait`. */
+const untilInterrupted: Patience = (effect) =>
+  Effect.uninterruptible(
+    Effect.flatMap(Effect.fork(Effect.interruptible(effect)), (fiber) =>
+      Effect.matchCauseEffect(Effect.interruptible(Fiber.await(fiber)), {
+        onSuccess: identity,
+        onFailure: () =>
+          Effect.zipRight(Effect.fork(Effect.delay(Fiber.interrupt(fiber), serverGrace)), Fiber.join(fiber))
+      }))
+  )
+
+/**
+ * Tries again while another program has the lock, for as long as `wait`; in an uninterruptible region only the pauses are
+ * cut short.
+ */
 export const patiently = <A, E, R>(
   effect: Effect.Effect<A, E | JournalError, R>,
-  { restore, wait }: { readonly restore: Restore; readonly wait: Duration.Duration }
-): Effect.Effect<A, E | JournalError, R> =>
-  Effect.catchIf(effect, isBusy, (first) =>
-    Effect.flatMap(Schedule.driver(Schedule.upTo(pauses, wait)), (driver) => {
+  wait: Duration.Duration
+): Effect.Effect<A, E | JournalError, R> => {
+  const tries = (over: Duration.Duration, pause: Pause, first: JournalError): Effect.Effect<A, E | JournalError, R> =>
+    Effect.flatMap(Schedule.driver(Schedule.upTo(pauses, over)), (driver) => {
       const again = (error: JournalError): Effect.Effect<A, E | JournalError, R> =>
-        Effect.matchEffect(restore(driver.next(error)), {
-          onFailure: () => lockedFor(wait, error.cause),
+        Effect.matchCauseEffect(pause(driver.next(error)), {
+          onFailure: (cause) =>
+            Cause.isInterrupted(cause) ? tries(grace, Effect.uninterruptible, error) : lockedFor(over, error.cause),
           onSuccess: () => Effect.catchIf(effect, isBusy, again)
         })
       return again(first)
-    }))
+    })
+  return Effect.catchIf(effect, isBusy, (error) => tries(wait, Effect.interruptible, error))
+}
+
+type Pause = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
 const isBusy = (error: unknown): error is JournalError => error instanceof JournalError && error.reason === "busy"
 

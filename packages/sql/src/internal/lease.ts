@@ -3,12 +3,11 @@ import { version } from "@capstan/core/JournalRecord"
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import { identity } from "effect/Function"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as HashChain from "../HashChain.js"
 import * as LeaseOwner from "../LeaseOwner.js"
-import { fromSql, type Patience, type Restore } from "./failures.js"
+import { fromSql, type Patience } from "./failures.js"
 import { tooNew } from "./rows.js"
 
 /** What an owner knows of its session when it takes it. */
@@ -55,12 +54,11 @@ export const acquire = (options: {
   readonly self: LeaseOwner.LeaseOwner
   readonly expiry: Duration.Duration
   readonly patience: Patience
-  readonly restore: Restore
 }): Effect.Effect<Lease, JournalError | LeaseError> =>
   Effect.gen(function*() {
-    const { expiry, patience, restore, self, session, sql } = options
+    const { expiry, patience, self, session, sql } = options
     const query = <A>(statement: Effect.Effect<A, Parameters<typeof fromSql>[0]>) =>
-      patience(Effect.mapError(statement, fromSql), restore)
+      patience(Effect.mapError(statement, fromSql))
     const now = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
     const time = timeOf(sql, now)
     const find = query(sql<SessionRow>`select key, epoch, records, head, version, owner, beat, ${time} as now,
@@ -145,16 +143,11 @@ const judge = ({ expiry, row, self, session }: {
 
 /** Gives the session back, if it is still ours. */
 export const release = (sql: SqlClient.SqlClient, lease: Lease, patience: Patience) =>
-  Effect.uninterruptible(
-    patience(
-      Effect.mapError(
-        sql`update capstan_session set owner = null
-          where key = ${lease.key} and epoch = ${lease.epoch} and owner = ${lease.owner}`,
-        fromSql
-      ),
-      identity
-    )
-  )
+  patience(Effect.mapError(
+    sql`update capstan_session set owner = null
+      where key = ${lease.key} and epoch = ${lease.epoch} and owner = ${lease.owner}`,
+    fromSql
+  ))
 
 /** The session has another owner now, so nothing more may be written to it from here. */
 export const lost = (sql: SqlClient.SqlClient, lease: Lease): Effect.Effect<LeaseError> =>

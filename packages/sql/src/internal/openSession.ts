@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import { fromSql, type Patience } from "./failures.js"
-import { type Lease, lost, release, timeOf } from "./lease.js"
+import { type Lease, lost, timeOf } from "./lease.js"
 import { chain, type StoredRow, toRow } from "./rows.js"
 import { type Prepared, statementsOf } from "./statements.js"
 
@@ -31,6 +31,7 @@ export const make = (options: {
   readonly lease: Lease
   readonly expiry: Duration.Duration
   readonly patience: Patience
+  readonly giveBack: (lease: Lease) => Effect.Effect<void>
 }): Effect.Effect<OpenSession, never, Scope.Scope> =>
   Effect.gen(function*() {
     const { lease, patience, sql } = options
@@ -49,14 +50,14 @@ export const make = (options: {
         state = { ...state, stopped: reason }
       })
 
-    /** On SQLite an interrupted write has written nothing; on a server it may have. */
+    /** On SQLite a write is not interrupted in the middle; on a server it may have happened. */
     const settled = sql.onDialectOrElse({
       sqlite: () => <A, E>(effect: Effect.Effect<A, E>) => effect,
       orElse: () => <A, E>(effect: Effect.Effect<A, E>) => Effect.onInterrupt(effect, () => stop(interruptedIn(lease)))
     })
 
     const write = (durable: boolean) => (records: ReadonlyArray<JournalRecord>) =>
-      one.withPermits(1)(Effect.uninterruptibleMask((restore) =>
+      one.withPermits(1)(Effect.uninterruptible(
         Effect.clockWith((clock) => {
           if (state.stopped !== undefined) return Effect.fail(state.stopped)
           if (records.length === 0 && !(durable && state.unsynced)) return Effect.void
@@ -68,7 +69,7 @@ export const make = (options: {
             ...(title === undefined ? [] : [entitle(lease, title)]),
             links.length === 0 ? barrier(lease) : insert(lease, links, seq)
           ]
-          return Effect.matchEffect(settled(patience(run({ sql, statements, durable }), restore)), {
+          return Effect.matchEffect(settled(patience(run({ sql, statements, durable }))), {
             onFailure: (error) => Effect.zipRight(stop(closedBy(lease, error)), Effect.fail(error)),
             onSuccess: (written) => {
               if (written === 0) return Effect.flatMap(Effect.tap(lost(sql, lease), stop), Effect.fail)
@@ -94,11 +95,7 @@ export const make = (options: {
             message: `Session ${lease.session} was closed with its scope. Open it again to write to it.`
           })
         )),
-        Effect.catchAll(
-          release(sql, lease, patience),
-          (error) =>
-            Effect.logWarning(`Session ${lease.session} could not be given back and stays held for a while.`, error)
-        )
+        options.giveBack(lease)
       )
     )
     const beat = Effect.gen(function*() {
@@ -118,14 +115,11 @@ export const make = (options: {
       id: lease.session,
       epoch: lease.epoch,
       rows: ({ after }) =>
-        Effect.uninterruptibleMask((restore) =>
-          patience(
-            Effect.mapError(
-              sql<StoredRow>`select seq, at, version, kind, payload from capstan_journal
-                where session = ${lease.key} and seq > ${after} order by seq`,
-              fromSql
-            ),
-            restore
+        patience(
+          Effect.mapError(
+            sql<StoredRow>`select seq, at, version, kind, payload from capstan_journal
+              where session = ${lease.key} and seq > ${after} order by seq`,
+            fromSql
           )
         ).pipe(Effect.flatMap(Effect.forEach(toRow(lease.session)))),
       append: write(false),

@@ -10,9 +10,8 @@ import { ensure, type Tables } from "./tables.js"
 /** A database that is ready for some tables. */
 export interface Store {
   readonly sql: SqlClient.SqlClient
-  readonly patience: Patience
   /** Runs what fails with `busy` again while another program has the lock. */
-  readonly waiting: <A, E, R>(effect: Effect.Effect<A, E | JournalError, R>) => Effect.Effect<A, E | JournalError, R>
+  readonly waiting: Patience
   /** Runs statements, in the words of the journal when they fail. */
   readonly query: <A>(effect: Effect.Effect<A, SqlError>) => Effect.Effect<A, JournalError>
 }
@@ -24,10 +23,9 @@ export const make = ({ lockWait, tables }: {
 }): Effect.Effect<Store, JournalError, SqlClient.SqlClient> =>
   Effect.gen(function*() {
     const sql = yield* SqlClient.SqlClient
-    const patient = patience(sql, Duration.decode(lockWait ?? "15 seconds"))
-    const waiting: Store["waiting"] = (effect) => Effect.uninterruptibleMask((restore) => patient(effect, restore))
+    const waiting = patience(sql, Duration.decode(lockWait ?? "15 seconds"))
     const query: Store["query"] = (effect) => waiting(Effect.mapError(effect, fromSql))
     yield* sql.onDialectOrElse({ sqlite: () => query(SqliteFile.settle(sql)), orElse: () => Effect.void })
     yield* waiting(ensure(tables))
-    return { sql, patience: patient, waiting, query }
+    return { sql, waiting, query }
   })
