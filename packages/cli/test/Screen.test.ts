@@ -109,6 +109,12 @@ describe("plain", () => {
       assert.deepStrictEqual([stdout(), stderr()], ["All is well.\n", ""])
     }))
 
+  it.effect("says so when the model ended without a word", () =>
+    Effect.gen(function*() {
+      const { stderr } = yield* shown([started, iteration(), final({ end: "answered", text: "" })])
+      assert.include(stderr(), "The model ended without a word.\n")
+    }))
+
   it.effect("shows why a call did not do well, and how a turn ended", () =>
     Effect.gen(function*() {
       const { stderr } = yield* shown([

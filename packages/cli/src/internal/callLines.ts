@@ -170,6 +170,7 @@ export const totals = (
       span(unplanned(call, options.redactor)),
       span(" waits", "dim")
     ]),
+    ...(end === "answered" && result.text.trim() === "" ? [[span("The model ended without a word.", "yellow")]] : []),
     ...(end === "answered" ? [] : [[span(`${endings[end]}${said === "" ? "." : `: ${said}`}`, "yellow")]]),
     [span(figures.join(" · "), "dim")]
   ]
