@@ -14,9 +14,14 @@ const usage = /^\$ .*$/m
 
 const option = /^(-.*|\(-.*\)|<.*>)\n\n {2}(?=\S)/gm
 
-const commandLine = /^ {2}- ((?:[a-z]+ )*[a-z]+)(?: [[<-].*?)?(?: {2,}(\S.*))?\n(?:\n(?= {2}- ))?/gm
+const commandLine = /^ {2}- (\S.*?)(?: {2,}(\S.*)?)?\n(?:\n(?= {2}- ))?/gm
 
-const nameWidth = 14
+const operand = /\[.*?\]|<.*?>\S*|--\S+ \S+/g
+
+/** The words that name a command; those of its parents may have options of their own in between. */
+const nameOf = (written: string): string => written.replace(operand, " ").trim().split(/\s+/).join(" ")
+
+const nameWidth = 21
 
 const usageOf = (text: string, words: ReadonlyArray<string>): string => {
   const operands = (usage.exec(text)?.[0] ?? "").match(/\[?<[a-z]+>\]?/g) ?? []
@@ -36,6 +41,7 @@ export const compact = (text: string, words: ReadonlyArray<string>): string =>
     .replace(noise, "")
     .replace(option, "  $1\n      ")
     .replace(/(?<=^ {6}\S.*)\n\n(?= {2}[-(<])/gm, "\n")
-    .replace(commandLine, (_, name: string, description = "") => `  ${name.padEnd(nameWidth)} ${description}\n`)
+    .replace(commandLine, (_, written: string, description = "") =>
+      `  ${nameOf(written).padEnd(nameWidth)} ${description}\n`)
     .replace(/\n{3,}/g, "\n\n")
     .trimEnd()

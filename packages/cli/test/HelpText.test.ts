@@ -31,6 +31,8 @@ COMMANDS
 
   - run [--model id] <task>      Does one task.
 
+  - approvals [--all] deny [--reason words] <session> <position>...   Says no.
+
   - tools list                   Lists the tools.`
 
 describe("HelpText", () => {
@@ -50,7 +52,8 @@ OPTIONS
 
 COMMANDS
 
-  run            Does one task.
-  tools list     Lists the tools.`)
+  run                   Does one task.
+  approvals deny        Says no.
+  tools list            Lists the tools.`)
   })
 })
