@@ -44,7 +44,8 @@ export interface BatchCall {
 }
 
 /**
- * The calls of the latest response. `responded`: the response is complete and stands in history.
+ * The calls of the latest response. `responded`: the response is complete and stands in history; `lastCutOff`: the limit of the
+ * answer cut its last call off.
  *
  * @since 0.1.0
  * @category models
@@ -53,6 +54,7 @@ export interface Batch {
   readonly turn: number
   readonly iteration: number
   readonly responded: boolean
+  readonly lastCutOff: boolean
   readonly calls: ReadonlyArray<BatchCall>
   readonly questions: ReadonlyArray<Question>
   readonly decision: Decision | null
@@ -274,6 +276,7 @@ const emptyBatch = ({ iteration, turn }: { readonly turn: number; readonly itera
   turn,
   iteration,
   responded: false,
+  lastCutOff: false,
   calls: [],
   questions: [],
   decision: null,
@@ -320,7 +323,11 @@ const responded = (before: SessionState, record: Responded): SessionState => {
     ...state,
     wireIds,
     messages: parts.length === 0 ? state.messages : [...state.messages, { role: "assistant", content: parts }],
-    batch: batch.calls.length === 0 ? null : { ...batch, responded: true },
+    batch: batch.calls.length === 0 ? null : {
+      ...batch,
+      responded: true,
+      lastCutOff: record.finish === "length" && record.parts.at(-1)?.type === "call"
+    },
     open: state.open === null ? null : {
       ...state.open,
       iteration: record.iteration + 1,

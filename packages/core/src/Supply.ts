@@ -48,8 +48,9 @@ export interface Given {
  * @category guards
  */
 export const isAwaited = ({ batch, end }: SessionState.SessionState): boolean =>
-  batch !== null && batch.responded && (batch.questions.length > 0 || end === "awaiting") &&
-  batch.calls.every(({ settled, started }) => settled === null && !started)
+  batch !== null && batch.responded &&
+  (end === "awaiting" ||
+    (batch.questions.length > 0 && batch.calls.every(({ settled, started }) => settled === null && !started)))
 
 /**
  * Gives the batch what it waits for. Whatever is missing is named by the error, and the session waits on. A decision that
@@ -69,7 +70,7 @@ export const accept = (
     if (batch === null || !isAwaited(state)) {
       return yield* new ConfigurationError({ message: `Session ${session.id} waits for nothing.` })
     }
-    const received = { ...batch, circumstances: Planning.ordinary }
+    const received = { ...batch, circumstances: { ...Planning.ordinary, lastCutOff: batch.lastCutOff } }
     const { decision: journaled, questions } = batch
     if (journaled !== null) {
       return yield* Batch.answer(environment, received, { questions, decision: journaled, journaled: true })
@@ -102,7 +103,7 @@ const resultsOf = (
   { calls }: SessionState.Batch,
   results: ReadonlyArray<GivenResult>
 ): Effect.Effect<ReadonlyArray<CallResults.Settled>, ConfigurationError> => {
-  const given = calls.map(({ call, ref }) => ({
+  const given = calls.filter(({ settled }) => settled === null).map(({ call, ref }) => ({
     ref,
     tool: call.name,
     result: results.find(({ position }) => position === ref.position)

@@ -152,6 +152,19 @@ export const permission = (options: {
 })
 
 /**
+ * A call that the limit of the answer cut off.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const cutOff: ToolFailure = {
+  _tag: "CutOff",
+  message: "This call was cut off by the limit of the answer and did not run.",
+  suggestedFix: "Send it again, smaller.",
+  details: {}
+}
+
+/**
  * A limit that was reached.
  *
  * @since 0.1.0

@@ -219,14 +219,7 @@ const outOfBounds = (
       "Max tool iterations reached"
     )
   }
-  return circumstances.lastCutOff && index === calls.length - 1
-    ? {
-      _tag: "CutOff",
-      message: "This call was cut off by the limit of the answer and did not run.",
-      suggestedFix: "Send it again, smaller.",
-      details: {}
-    }
-    : undefined
+  return circumstances.lastCutOff && index === calls.length - 1 ? ToolFailure.cutOff : undefined
 }
 
 const duplicate = (first: number | undefined): ToolFailure.ToolFailure | undefined =>

@@ -5,6 +5,7 @@
  */
 import * as Chunk from "effect/Chunk"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Account from "./Account.js"
 import * as Batch from "./Batch.js"
 import * as Budget from "./Budget.js"
@@ -20,6 +21,7 @@ import * as OutputLimit from "./OutputLimit.js"
 import * as SessionState from "./SessionState.js"
 import * as Telemetry from "./Telemetry.js"
 import { cancelled } from "./ToolExecutor.js"
+import * as ToolFailure from "./ToolFailure.js"
 import type { TurnResult } from "./TurnResult.js"
 import * as Usage from "./Usage.js"
 
@@ -77,7 +79,11 @@ const iterate = (environment: Environment): Effect.Effect<TurnResult, Failure> =
       yield* session.barrier
       const response = yield* respond(environment, iteration, outOfIterations)
       if (response === undefined || response.calls.length === 0) continue
-      if (mode === "parse_only" && !outOfIterations) return yield* end(environment, "awaiting")
+      if (mode === "parse_only" && !outOfIterations) {
+        yield* CallResults.settle(environment, cutOff(session.state()))
+        if (SessionState.unsettled(session.state()).length > 0) return yield* end(environment, "awaiting")
+        continue
+      }
       const answered = yield* Batch.run(batchEnvironment(environment), {
         turn: turnOf(environment),
         iteration,
@@ -93,6 +99,16 @@ const iterate = (environment: Environment): Effect.Effect<TurnResult, Failure> =
     }
   })
 
+/** Nobody is to run a call that was cut off, so nobody is handed one. */
+const cutOff = ({ batch }: SessionState.SessionState): ReadonlyArray<CallResults.Settled> =>
+  batch?.lastCutOff === true
+    ? batch.calls.slice(-1).map(({ call, ref }) => ({
+      ref,
+      tool: call.name,
+      outcome: { _tag: "Refused", failure: ToolFailure.cutOff }
+    }))
+    : []
+
 const endOf = (open: SessionState.OpenTurn | null, limits: Environment["limits"]): TurnEnd | undefined => {
   if (open === null) return undefined
   if (open.answered === "refusal") return "refused"
@@ -104,7 +120,28 @@ const endOf = (open: SessionState.OpenTurn | null, limits: Environment["limits"]
 
 const turnOf = ({ session }: Environment): number => session.state().turns - 1
 
-const respond = (environment: Environment, iteration: number, outOfIterations: boolean) => {
+/** Undefined: the turn ends instead, since the context is full or the time was over in the middle of the answer. */
+const respond = (environment: Environment, iteration: number, outOfIterations: boolean) =>
+  Effect.flatMap(Account.timeLeft(environment.account), (millis) => {
+    const response = request(environment, iteration, outOfIterations)
+    if (millis === Infinity) return response
+    const reason = "the running time was used up"
+    const tooLate = Effect.zipRight(voidRest(environment, reason), environment.emit(Event.Voided({ reason })))
+    return Effect.flatMap(
+      environment.active.within(Effect.asSome(response), { millis, onTimeout: Option.none }),
+      Option.match({ onNone: () => Effect.as(tooLate, undefined), onSome: Effect.succeed })
+    )
+  })
+
+const voidRest = ({ session }: Pick<Environment, "session">, reason: string) =>
+  Effect.suspend(() => {
+    const { batch } = session.state()
+    if (batch === null || batch.responded) return Effect.void
+    const { iteration, turn } = batch
+    return session.append([{ _tag: "Voided", turn, iteration, reason }])
+  })
+
+const request = (environment: Environment, iteration: number, outOfIterations: boolean) => {
   const turn = turnOf(environment)
   return Compaction.withRoom(environment, {
     turn,
@@ -194,12 +231,9 @@ export const cancel = (
 ): Effect.Effect<void, JournalError | LeaseError> =>
   Effect.gen(function*() {
     const { account, active, session } = environment
-    const { batch, end, open, turns } = session.state()
+    const { end, open, turns } = session.state()
     if (open === null || end === "awaiting") return
-    if (batch !== null && !batch.responded) {
-      const { iteration, turn } = batch
-      yield* session.append([{ _tag: "Voided", turn, iteration, reason: "cancelled by the user" }])
-    }
+    yield* voidRest(environment, "cancelled by the user")
     yield* CallResults.settleRest(environment, cancelled(""))
     const millis = yield* active.lap
     const ended = { end: "cancelled", reason: reasons.cancelled, millis } as const

@@ -188,6 +188,35 @@ describe("a budget of time", () => {
       expect(millis).toEqual([0, 5_000, 0])
     }).pipe(Effect.provide(layer({ model: [slow(5), ScriptedModel.text("done")] }))))
 
+  it.effect("ends a request in the middle, and takes back what had come of the answer", () =>
+    Effect.gen(function*() {
+      const turn = yield* driven({ session: "s", message: "x", budget: { time: Duration.seconds(8) } }, [
+        "5 seconds",
+        "3 seconds"
+      ])
+      expect(turn).toMatchObject({
+        end: "budget",
+        reason: "The running time of this turn is used up: 8s of 8s.",
+        calls: [],
+        spent: { millis: 8_000 }
+      })
+      expect((yield* records("s")).map(({ _tag }) => _tag)).toEqual([
+        "TurnStarted",
+        "CallReceived",
+        "Voided",
+        "BudgetReached",
+        "TurnEnded"
+      ])
+      expect((yield* ToolLoop.run({ session: "s", message: "again" })).text).toBe("fine")
+    }).pipe(Effect.provide(layer({
+      model: [
+        ScriptedModel.hangAfter(
+          ScriptedModel.deltasOf({ calls: [{ name: "look", raw: "{}" }] }).filter(({ _tag }) => _tag !== "Finish")
+        ),
+        ScriptedModel.text("fine")
+      ]
+    }))))
+
   it.effect("of a batch ends the turn, too", () =>
     Effect.gen(function*() {
       const turn = yield* driven({ session: "s", message: "x" }, ["5 seconds", "5 seconds"])

@@ -260,6 +260,31 @@ describe("parse_only", () => {
       ]
     }))))
 
+  it.effect("answers a call that was cut off itself, and hands over those that were not", () =>
+    Effect.gen(function*() {
+      const first = yield* run
+      expect(first).toMatchObject({ end: "awaiting", pending: [{ ref: { position: 0 } }] })
+      expect(first.pending).toHaveLength(1)
+      const next = yield* ToolLoop.supply({ session, results: [{ position: 0, content: "one" }] })
+      expect(next.end).toBe("answered")
+      expect(next.calls.map(({ outcome }) => outcome)).toMatchObject([
+        { _tag: "Succeeded", content: [{ text: "one" }] },
+        { _tag: "Refused", failure: { _tag: "CutOff" } },
+        { _tag: "Refused", failure: { _tag: "CutOff" } }
+      ])
+    }).pipe(Effect.provide(world({
+      loop: { mode: "parse_only", definitions },
+      limits: { maxToolIterationsPerUserTurn: 9 },
+      model: [
+        ScriptedModel.raw({
+          calls: [{ name: "elsewhere", raw: "{}" }, { name: "elsewhere", raw: "{\"n\":1}" }],
+          finish: "length"
+        }),
+        ScriptedModel.raw({ calls: [{ name: "elsewhere", raw: "{}" }], finish: "length" }),
+        done
+      ]
+    }))))
+
   it.effect("offers the registry's where none are given, and other modes offer only those", () =>
     Effect.gen(function*() {
       const offered = (loop: ToolLoop.LoopOptions) =>
@@ -354,6 +379,29 @@ describe("an answer that a crash comes between", () => {
       }).pipe(Effect.scoped),
     { fastCheck: { numRuns: 40 } }
   )
+
+  it.effect("is still waited for, and the session says so", () =>
+    Effect.gen(function*() {
+      const { journal, store } = yield* survivors
+      const layer = (points: ReadonlyArray<CrashPoint.CrashPoint>) =>
+        world({
+          model: (_: unknown, n: number) => n === 0 && points.length > 0 ? calls("a") : done,
+          approval: queue(),
+          approvalStore: Layer.succeed(ApprovalStore.ApprovalStore, store),
+          journal: CrashPoint.layer(points).pipe(Layer.provideMerge(journal))
+        })
+      yield* Effect.flip(run).pipe(
+        Effect.provide(layer([CrashPoint.after(({ _tag }) => _tag === "Asked", CrashPoint.fail("unavailable"))]))
+      )
+      yield* Effect.gen(function*() {
+        const error = yield* Effect.flip(ToolLoop.run({ session }))
+        expect(error).toMatchObject({ _tag: "UnfinishedError", reason: "awaiting" })
+        expect(error.message).toContain("waits for answers or results of note (0), look (1). Give them with supply")
+        const result = yield* ToolLoop.supply({ session, answers: { _tag: "ApproveAll" } })
+        expect(result.end).toBe("answered")
+        expect(ran).toEqual(["a", "look"])
+      }).pipe(Effect.provide(layer([])))
+    }).pipe(Effect.scoped))
 
   it.effect("what could not be taken away does not answer the next call with the same arguments", () =>
     Effect.gen(function*() {
