@@ -1,4 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
+import Database from "better-sqlite3"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import { execFileSync } from "node:child_process"
@@ -107,6 +109,44 @@ describe("capstan, interrupted", () => {
       expect(code).toBe(130)
       expect(stdout.trimEnd().split("\n").at(-1)).toContain("\"end\":\"cancelled\"")
     }), patient)
+
+  it.scopedLive.each(["before it begins", "while the model answers"] as const)(
+    "leaves a database that another program has locked %s",
+    (when) =>
+      Effect.gen(function*() {
+        const at = yield* folders
+        // The database is there, with a session in it.
+        yield* run(at, ["run", "x", "--model", script(at, [{ text: "y" }])])
+        const lock = Effect.acquireRelease(
+          Effect.sync(() => {
+            const database = new Database(path.join(at.data, "capstan", "capstan.db"))
+            database.exec("begin immediate")
+            return database
+          }),
+          (database) => Effect.sync(() => database.close())
+        )
+        if (when === "before it begins") yield* lock
+        const { child, ended } = yield* start(at, [
+          "run",
+          "x",
+          "--stream-json",
+          "--model",
+          script(at, [{ hang: true }])
+        ])
+        if (when === "before it begins") yield* Effect.sleep("2 seconds")
+        else {
+          yield* Effect.async<void>((resume) => {
+            child.stdout?.once("data", () => resume(Effect.void))
+          })
+          yield* lock
+        }
+        child.kill("SIGINT")
+        const [taken, { code }] = yield* Effect.timed(ended)
+        expect(code).toBe(130)
+        expect(Duration.toMillis(taken)).toBeLessThan(2_000)
+      }),
+    patient
+  )
 
   it.scopedLive("ends quietly when its reader is gone", () =>
     Effect.gen(function*() {

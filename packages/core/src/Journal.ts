@@ -77,7 +77,8 @@ export class LeaseError extends Schema.TaggedError<LeaseError>("@capstan/core/Le
 /**
  * A session that this process may write. `append` writes records so that they survive the end of the process; `commit`
  * writes them so that they, and all before them, survive a loss of power. Both write all or none, in order, and fail with
- * `lost` when somebody else took the session over.
+ * `lost` when somebody else took the session over. Where they wait for another program they give up soon after their fiber
+ * was interrupted, also in an uninterruptible region.
  *
  * @since 0.1.0
  * @category models

@@ -12,7 +12,7 @@ import * as SessionState from "./SessionState.js"
  * A session that is open for writing. `note` folds records into the state and leaves writing them to the next write, which
  * is for records that something durable follows at once; `append` and `commit` write first and fold in only what was
  * written; `barrier` makes all of it survive a loss of power. Writers take turns. After a write that failed every other
- * fails, too: what is known is no longer what is stored.
+ * fails, too: what is known is no longer what is stored. One that an interruption ends has failed.
  *
  * @since 0.1.0
  * @category models

@@ -57,7 +57,7 @@ export type Patience = <A, E, R>(effect: Effect.Effect<A, E | JournalError, R>) 
  * What is left of the wait once its fiber was interrupted, uninterruptible regions included: enough to outlast another
  * program's commit, too little to be noticed by whoever pressed Ctrl-C.
  */
-const grace = Duration.millis(25)
+const grace = Duration.millis(10)
 
 /** A server needs the time of its answer on top. */
 const serverGrace = Duration.millis(250)
