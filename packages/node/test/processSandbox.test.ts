@@ -132,18 +132,21 @@ describe.skipIf(!confines)("a sandboxed command", () => {
       Effect.gen(function*() {
         const { run } = yield* ProcessRunner
         let shown = ""
-        const look = (pid: number) => Effect.sync(() => (shown += fs.readFileSync(`/proc/${pid}/cmdline`, "latin1")))
         let leader = 0
         yield* run({
-          command: "echo $PRIVATE",
+          command: "echo $PRIVATE; sleep 0.2",
           cwd: workspace,
           env: { PRIVATE: "only-for-the-command" },
           keepBytes: 100,
-          onStart: ({ pid }) => Effect.asVoid(Effect.zipRight(Effect.sync(() => (leader = pid)), look(pid))),
-          onOutput: ({ text }) => {
-            expect(text).toBe("only-for-the-command\n")
-            return Effect.void
-          }
+          onStart: ({ pid }) =>
+            Effect.sync(() => {
+              leader = pid
+            }),
+          onOutput: ({ text }) =>
+            Effect.sync(() => {
+              expect(text).toBe("only-for-the-command\n")
+              shown += fs.readFileSync(`/proc/${leader}/cmdline`, "latin1")
+            })
         })
         expect(leader).toBeGreaterThan(1)
         expect(shown).toContain("echo $PRIVATE")

@@ -80,7 +80,7 @@ const battlefield = Effect.gen(function*() {
 
 const way = (index: number): string => (index % 2 === 0 ? "swap" : "flip")
 
-/** Does something many times against the attacker; both outcomes have to occur, or nothing was tried. */
+/** Does something many times against the attacker, and on until both outcomes have occurred: else nothing was tried. */
 const repeatedly = (
   times: number,
   each: (index: number) => Effect.Effect<unknown, { readonly reason: FileErrorReason }>
@@ -88,7 +88,8 @@ const repeatedly = (
   Effect.gen(function*() {
     let done = 0
     const refused = new Map<FileErrorReason, number>()
-    for (let index = 0; index < times; index++) {
+    const tried = () => done > 0 && refused.has("outside")
+    for (let index = 0; index < times || (!tried() && index < 50 * times); index++) {
       const outcome = yield* Effect.either(each(index))
       if (Either.isRight(outcome)) done++
       else refused.set(outcome.left.reason, (refused.get(outcome.left.reason) ?? 0) + 1)
