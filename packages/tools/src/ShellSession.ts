@@ -89,8 +89,7 @@ export const tool: Tool.Tool<Sandbox.Sandbox> = Tool.make("shell_session", {
     "Runs bash command lines that go on from each other: the folder (cd) and the variables of the last call are there. " +
     "Example: {\"command\":\"cd packages/core && PORT=8080\"}, then {\"command\":\"echo $PORT; ls\"}. " +
     "If the session was resumed since, both are missing: set them again. " +
-    "Functions, aliases, options, and variables like PATH that change what programs run do not last. Background jobs end with " +
-    "the call, and there is no input. A non-zero exit code is an error that shows the output. " +
+    "Functions, aliases, options, and variables like PATH do not last. Background jobs end with the call; there is no input. A non-zero exit code is an error that shows the output. " +
     "If it prints too much, the middle is left out. If its folder is missing by then, it starts in the working directory. " +
     "Not for single commands: run_command does that. Not for reading, writing or searching files: use the file tools.",
   parameters: Parameters,
