@@ -137,6 +137,7 @@ export class Scanner {
       if (closer !== undefined) return yield* this.reason(closer, marker)
     }
     if (unit === brace && (yield* peek(this.tape, this.at + 1)) === brace) {
+      if ((yield* peek(this.tape, this.at + 2)) === brace) return this.plain(unit)
       return yield* this.attempt(this.doubled(this.at + 1))
     }
     if (unit === brace || (unit === angle && (atStart || (yield* openerWords.at(this.tape, this.at)) !== ""))) {
