@@ -5,6 +5,7 @@ import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as FiberRef from "effect/FiberRef"
 import { identity } from "effect/Function"
 import * as Schedule from "effect/Schedule"
 
@@ -71,12 +72,20 @@ export const patience = (sql: SqlClient.SqlClient, wait: Duration.Duration): Pat
   sql.onDialectOrElse({
     sqlite: (): Patience => (effect) => Effect.uninterruptible(patiently(effect, wait)),
     orElse: (): Patience => (effect) =>
-      untilInterrupted(
-        Effect.timeoutFail(Effect.interruptible(patiently(effect, wait)), {
-          duration: wait,
-          onTimeout: () => lockedFor(wait)
-        })
-      )
+      Effect.flatMap(FiberRef.get(FiberRef.interruptedCause), (cause) =>
+        Cause.isEmpty(cause)
+          ? untilInterrupted(within(effect, wait))
+          : Effect.uninterruptible(within(effect, serverGrace)))
+  })
+
+/** What a server has not done in time, it is told to stop. */
+const within = <A, E, R>(
+  effect: Effect.Effect<A, E | JournalError, R>,
+  wait: Duration.Duration
+): Effect.Effect<A, E | JournalError, R> =>
+  Effect.timeoutFail(Effect.interruptible(patiently(effect, wait)), {
+    duration: wait,
+    onTimeout: () => lockedFor(wait)
   })
 
 const untilInterrupted: Patience = (effect) =>
